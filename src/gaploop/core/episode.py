@@ -1,0 +1,52 @@
+"""One attempt. Its id is the digest of what was recorded, never of what was said of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from gaploop.core.contract import Contract
+from gaploop.core.digest import digest
+from gaploop.core.label import Label
+from gaploop.core.signal import Signal
+
+WorldKind = Literal["real", "sim", "stand-in", "video"]
+Origin = Literal["demonstration", "rollout", "correction", "generated", "rerendered", "retargeted"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Episode:
+    """One attempt with its signals; facts about it are labels and do not change the id."""
+
+    signals: Mapping[str, Signal]
+    """By feature key. May load lazily; `action` holds the commands."""
+    contract: Contract = field(default_factory=Contract)
+    robot: str = ""
+    unit: str = ""
+    """Which specimen of the robot."""
+    task: str = ""
+    instruction: str = ""
+    world: WorldKind = "real"
+    origin: Origin = "rollout"
+    policy: str = ""
+    """Digest of the policy that acted, empty if none or not known."""
+    parents: tuple[str, ...] = ()
+    """Ids of the episodes or scenarios this one was made from."""
+    facts: tuple[Label, ...] = field(default=(), metadata={"digest": False})
+    """Outcome, events, interventions: append-only, no part of the id."""
+    source: str = field(default="", metadata={"digest": False})
+    """Where it was read: file and row, for messages."""
+
+    @property
+    def id(self) -> str:
+        """Digest of signals, controls and contract (64 hex digits)."""
+        return digest({k: self.signals[k] for k in sorted(self.signals)}, self.contract)
+
+    def fact(self, key: str) -> Any:
+        """Value of the newest fact with this key, or None."""
+        return next((f.value for f in reversed(self.facts) if f.key == key), None)
+
+    @property
+    def success(self) -> bool | None:
+        """The judged outcome, None when nobody judged."""
+        outcome = self.fact("outcome")
+        return None if outcome is None else bool(outcome["success"])
