@@ -1,0 +1,1 @@
+"""Logs in, episodes out: readers, contracts, screening. Nothing enters the loop unexamined."""

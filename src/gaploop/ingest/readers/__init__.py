@@ -1,0 +1,1 @@
+"""One module a log format. Each reader satisfies `gaploop.core.protocols.Reader`."""
