@@ -68,5 +68,5 @@ class Judgement:
     """(T, N) float32: how much each frame decides, for training; mean near 1."""
     tags: tuple[str, ...] = ()
     """(N,) short words for how it ended: `inserted`, `on_rim`, `short`, ..."""
-    extra: dict[str, np.ndarray] = field(default_factory=dict)
+    extra: dict[str, np.ndarray] = field(default_factory=dict[str, np.ndarray])
     """Further (N,) figures a bucket or a picture may want."""

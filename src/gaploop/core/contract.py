@@ -117,7 +117,7 @@ class PolicyContract:
     """Bounds of the robot's command, in its units."""
     image_path: str = ""
     """How pixels reach the policy (resize, crop, colour); empty without pixels."""
-    provenance: dict[str, str] = field(default_factory=dict)
+    provenance: dict[str, str] = field(default_factory=dict[str, str])
     """base model, renderer, data digests, number of real episodes of the target task."""
-    versions: dict[str, str] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict[str, str])
     golden: GoldenPairs | None = None

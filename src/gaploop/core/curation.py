@@ -5,6 +5,8 @@ from typing import Literal
 
 from gaploop.core.scenario import Scenario
 
+Side = Literal["exam", "trainable"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prescription:
@@ -49,7 +51,7 @@ class HardSet:
 
     version: int
     buckets: tuple[Bucket, ...]
-    origins: dict[str, Literal["exam", "trainable"]] = field(default_factory=dict)
+    origins: dict[str, Side] = field(default_factory=dict[str, Side])
     """Failure id to its side, decided once."""
 
     def bucket(self, name: str) -> Bucket | None:

@@ -54,13 +54,14 @@ class Diagnosis:
     """What this log cannot show."""
     probe: str = ""
     """The cheapest next test where two causes remain."""
-    rescue: dict[str, tuple[int, int]] = field(default_factory=dict)
+    rescue: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
     """Gap to (k, n): successes once its knobs were put back, common random numbers."""
 
     @property
     def credible(self) -> tuple[str, ...]:
         """The smallest set of causes that reaches 90 %."""
-        total, chosen = 0.0, []
+        total = 0.0
+        chosen: list[str] = []
         for cause in sorted(CAUSES, key=lambda c: -self.probabilities.get(c, 0.0)):
             chosen.append(cause)
             total += self.probabilities.get(cause, 0.0)

@@ -9,9 +9,9 @@ import dataclasses
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
 from pathlib import PurePath
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -39,7 +39,7 @@ def canonical(value: Any) -> Any:
     if isinstance(value, np.generic):
         return canonical(value.item())
     if isinstance(value, np.ndarray):
-        return {"$array": array_digest(value)}
+        return {"$array": array_digest(cast(Any, value))}
     if isinstance(value, bytes):
         return {"$bytes": hashlib.sha256(value).hexdigest()}
     if isinstance(value, PurePath):
@@ -52,11 +52,12 @@ def canonical(value: Any) -> Any:
         }
         return {"$type": type(value).__name__, **fields}
     if isinstance(value, Mapping):
-        return {str(k): canonical(v) for k, v in value.items()}
+        mapping = cast(Mapping[Any, Any], value)
+        return {str(k): canonical(v) for k, v in mapping.items()}
     if isinstance(value, (list, tuple)):
-        return [canonical(v) for v in value]
+        return [canonical(v) for v in cast(Sequence[Any], value)]
     if isinstance(value, (set, frozenset)):
-        return sorted(canonical(v) for v in value)
+        return sorted(canonical(v) for v in cast(Set[Any], value))
     raise TypeError(f"no canonical form for {type(value).__name__}")
 
 

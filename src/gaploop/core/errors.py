@@ -17,6 +17,7 @@ what to do. `hint` holds the last part apart, so that a caller may format it.
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class GaploopError(Exception):
@@ -27,6 +28,18 @@ class GaploopError(Exception):
     def __init__(self, message: str, *, hint: str = "") -> None:
         self.hint = hint
         super().__init__(f"{message} {hint}".strip())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # subclasses take other arguments than the finished message, and an error
+        # has to survive the way back from a worker process
+        return _restore, (type(self), str(self), self.hint)
+
+
+def _restore(kind: type["GaploopError"], message: str, hint: str) -> "GaploopError":
+    error = kind.__new__(kind)
+    GaploopError.__init__(error, message)
+    error.hint = hint
+    return error
 
 
 class InputError(GaploopError):

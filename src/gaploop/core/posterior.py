@@ -24,7 +24,7 @@ class KnobVerdict:
     """95 % quantile."""
     verdict: Verdict
     redraw_acceptance: float
-    """How often the chain accepted a fresh prior draw of this knob alone: near 1, the logs are silent."""
+    """How often the chain accepted a fresh prior draw of this knob alone; near 1: silent logs."""
     rhat: float = 1.0
     ess: float = 0.0
 
@@ -56,9 +56,9 @@ class Posterior:
     """(N,) sum to 1."""
     shipped: np.ndarray
     """(M, P) equally weighted."""
-    noise: dict[str, np.ndarray] = field(default_factory=dict)
+    noise: dict[str, np.ndarray] = field(default_factory=dict[str, np.ndarray])
     """Channel to (d,) white-noise sd, in the channel's units."""
-    discrepancy: dict[str, np.ndarray] = field(default_factory=dict)
+    discrepancy: dict[str, np.ndarray] = field(default_factory=dict[str, np.ndarray])
     """Channel to (d,) rms of held-out replay residual, in the channel's units."""
     checks: tuple[Check, ...] = ()
     verdicts: tuple[KnobVerdict, ...] = ()

@@ -47,7 +47,7 @@ def load(group: Group, name: str) -> Any:
 
 def everything(group: Group) -> dict[str, Any]:
     """All that load; a broken plug-in warns and is left out."""
-    found = {}
+    found: dict[str, Any] = {}
     for name in names(group):
         try:
             found[name] = load(group, name)

@@ -15,7 +15,7 @@ class Run:
     seed: int
     inputs: dict[str, str]
     outputs: dict[str, str]
-    environment: dict[str, str] = field(default_factory=dict)
+    environment: dict[str, str] = field(default_factory=dict[str, str])
     started: float = 0.0
     wall: float = 0.0
     status: str = "done"

@@ -98,5 +98,5 @@ class Decision:
     gates: tuple[Gate, ...]
     sentence: str
     signer: str = "gaploop"
-    rule: dict[str, float] = field(default_factory=dict)
+    rule: dict[str, float] = field(default_factory=dict[str, float])
     """The limits in force."""

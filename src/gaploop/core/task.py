@@ -17,7 +17,7 @@ class Channel:
     columns: tuple[str, ...]
     unit: str
     reads: tuple[str, ...]
-    """One path a column into the simulation: `qpos:x`, `qvel:x`, `site:tip.pos[2]`, `mocap:hole.pos[0]`."""
+    """One path a column into the simulation: `qpos:x`, `site:tip.pos[2]`, `mocap:hole.pos[0]`."""
     observed: bool = True
     """False: truth only, for judging; never in a log or an observation."""
 
