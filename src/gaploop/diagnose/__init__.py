@@ -1,0 +1,1 @@
+"""Why an attempt failed: contract and integrity first, then replay, then intervention."""

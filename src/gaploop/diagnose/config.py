@@ -1,0 +1,34 @@
+"""How much work one diagnosis may do, and where its fixed thresholds lie."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiagnoseConfig:
+    """Settings of `diagnose`."""
+
+    failures: int = 4
+    """At most this many failures a round; the loop takes the first that many."""
+    healthy: int = 40
+    """Draws of this robot's posterior that make the null of the inference."""
+    proposals: int = 20
+    """Replays a mechanism, its knobs redrawn."""
+    particles: int = 8
+    """Worlds conditioned on the episode, in which the policy is rerun."""
+    seeds: int = 1
+    """Noise seeds a particle, shared by all coalitions."""
+    policy_draws: int = 24
+    """Reruns in worlds as the policy was trained on, to see whether it fails there anyway."""
+    temperature: float = 10.0
+    """Residuals of neighbouring samples are not independent: log-likelihoods are divided by
+    this. About the number of samples one smooth residual spans at 20 Hz."""
+    policy_fails: float = 0.5
+    """Failing in more than this share of trained worlds makes the answer `policy`."""
+    reproduced: float = 0.5
+    """A closed loop that fails in fewer particles than this is not reproduced."""
+    misfit: float = 3.0
+    """Replay residual, in units of what healthy replays show, beyond which no hypothesis fits."""
+    rate_tolerance: float = 0.05
+    """Relative difference of the measured and the declared control rate that is still equal."""
+    live_z: float = 8.0
+    """Training standard deviations beyond which a live reading asks for a unit test."""
