@@ -1,8 +1,8 @@
 import numpy as np
 
 from gaploop.core import Knob, KnobSpace, Prior, Target
+from gaploop.core.units import shown
 from gaploop.diagnose.mechanisms import mechanisms, proposals
-from gaploop.diagnose.words import shown
 
 
 def knob(name: str, gap: str, path: str, low: float = 0.0, high: float = 1.0) -> Knob:
@@ -64,4 +64,4 @@ def test_values_are_shown_as_people_read_them() -> None:
     assert shown(-0.0021, "m") == "-2.1 mm"
     assert shown(1.5, "m") == "1.5 m"
     assert shown(0.91, "1") == "0.91"
-    assert shown(1500.0, "N/m") == "1.5e+03 N/m"
+    assert shown(1500.0, "N/m") == "1500 N/m"

@@ -1,6 +1,6 @@
 """All that is needed to run one attempt again, and the smallest change that flips it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -65,3 +65,7 @@ class Reproduction:
     scenarios: tuple[Scenario, ...]
     """The failing ones that were kept."""
     counterfactual: Counterfactual | None = None
+    replay: dict[str, np.ndarray] = field(default_factory=dict)
+    """Signal key to (T, d): the logged commands replayed in the world this episode points to."""
+    replay_trained: dict[str, np.ndarray] = field(default_factory=dict)
+    """The same commands in a world as the policy was trained on."""

@@ -22,3 +22,23 @@ def si(value: float, unit: str) -> float:
     if unit not in FACTORS:
         raise UnknownNameError("unit", unit, FACTORS)
     return value * FACTORS[unit]
+
+
+_SHOWN: Final = {"m": "mm", "s": "ms", "rad": "mrad"}
+"""SI unit to the one people read values below 1 in."""
+
+
+def rescaled(unit: str, largest: float) -> tuple[float, str]:
+    """(factor, unit) to show values up to `largest` in: metres as mm, seconds as ms if small."""
+    if unit not in _SHOWN or abs(largest) >= 1:
+        return 1.0, unit
+    return 1.0 / si(1.0, _SHOWN[unit]), _SHOWN[unit]
+
+
+def shown(value: float, unit: str) -> str:
+    """A value for people, three figures and its unit."""
+    factor, label = rescaled(unit, value)
+    figure = value * factor
+    # three figures, but never 1.5e+03
+    text = f"{figure:.0f}" if 100 <= abs(figure) < 1e6 else f"{figure:.3g}"
+    return text if label == "1" else f"{text} {label}"

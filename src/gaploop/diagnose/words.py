@@ -1,10 +1,6 @@
 """Knobs in a technician's words, derived from what a knob declares: its target and its name."""
 
 from gaploop.core import Knob
-from gaploop.core.units import si
-
-_SHOWN = {"m": "mm", "s": "ms", "rad": "mrad"}
-"""SI unit to the one people read values below 1 in."""
 
 
 def mechanism(knob: Knob, direction: float) -> str:
@@ -79,17 +75,3 @@ def _named(knob: Knob, up: bool) -> str:
 
 def _plain(name: str) -> str:
     return name.replace("_", " ").replace(".", " ")
-
-
-def shown(value: float, unit: str) -> str:
-    """A value for people: three figures, metres as mm, seconds as ms, where they are small."""
-    scaled, label = rescale(value, unit)
-    return f"{scaled:.3g} {label}".removesuffix(" 1")
-
-
-def rescale(value: float, unit: str) -> tuple[float, str]:
-    """(figure, unit) as people read them."""
-    if unit not in _SHOWN or abs(value) >= 1:
-        return value, unit
-    small = _SHOWN[unit]
-    return value / si(1.0, small), small
