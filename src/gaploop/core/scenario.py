@@ -65,7 +65,7 @@ class Reproduction:
     scenarios: tuple[Scenario, ...]
     """The failing ones that were kept."""
     counterfactual: Counterfactual | None = None
-    replay: dict[str, np.ndarray] = field(default_factory=dict)
+    replay: dict[str, np.ndarray] = field(default_factory=dict[str, np.ndarray])
     """Signal key to (T, d): the logged commands replayed in the world this episode points to."""
-    replay_trained: dict[str, np.ndarray] = field(default_factory=dict)
+    replay_trained: dict[str, np.ndarray] = field(default_factory=dict[str, np.ndarray])
     """The same commands in a world as the policy was trained on."""
