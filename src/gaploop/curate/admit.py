@@ -1,0 +1,94 @@
+"""Where each episode goes: train, hard set, diagnostics, or set aside, with the reason."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+
+from gaploop.core import Admission, Curation, Diagnosis, Episode, spawn
+from gaploop.curate.config import CurateConfig
+from gaploop.curate.prescribe import Remedy, kind_of
+
+Side = Literal["exam", "trainable"]
+
+
+def side(failure: str, exam_share: float) -> Side:
+    """The side of a failure, from its id alone: the same in every round, whatever else came in."""
+    return "exam" if spawn(0, "split", failure) / 2**64 < exam_share else "trainable"
+
+
+def near_misses(episodes: Sequence[Episode], n: int) -> tuple[str, ...]:
+    """Ids of the `n` judged successes with the smallest finite margin."""
+    won = [e for e in episodes if e.success]
+    margins = [(margin_of(e), e.id) for e in won]
+    return tuple(i for m, i in sorted(margins) if np.isfinite(m))[:n]
+
+
+def margin_of(episode: Episode) -> float:
+    """Margin of the outcome, NaN where nobody measured one."""
+    outcome = episode.fact("outcome") or {}
+    value = outcome.get("margin")
+    return float("nan") if value is None else float(value)
+
+
+def admit(
+    episodes: Sequence[Episode],
+    diagnoses: Sequence[Diagnosis],
+    origins: Mapping[str, Side],
+    table: Mapping[str, Remedy],
+    config: CurateConfig,
+) -> tuple[Admission, ...]:
+    """One admission an episode, in order. First rule that speaks wins."""
+    causes = {d.episode: d for d in diagnoses}
+    close = set(near_misses([e for e in episodes if trouble(e) is None], config.near_misses))
+    return tuple(_one(e, causes.get(e.id), origins, table, close) for e in episodes)
+
+
+def trouble(episode: Episode) -> str | None:
+    """Why an episode must not be learned from or examined on, or None."""
+    outcome = episode.fact("outcome")
+    if outcome is None:
+        return "nobody judged its outcome"
+    second = outcome.get("second")
+    if second is not None and bool(second) != bool(outcome["success"]):
+        return "the outcome and the second check disagree"
+    broken = [k for k, s in episode.signals.items() if not np.all(np.isfinite(s.values))]
+    return f"{broken[0]} holds values that are not finite" if broken else None
+
+
+def _one(
+    episode: Episode,
+    diagnosis: Diagnosis | None,
+    origins: Mapping[str, Side],
+    table: Mapping[str, Remedy],
+    close: set[str],
+) -> Admission:
+    def to(
+        destination: Literal["train", "hard set", "diagnostics", "set aside"], reason: str
+    ) -> Admission:
+        return Admission(episode=episode.id, destination=destination, reason=reason)
+
+    why = trouble(episode)
+    if why is not None:
+        return to("set aside", f"{why}.")
+    if episode.fact("intervention") is not None or episode.origin == "correction":
+        return to("train", "A person stepped in: the correction shows what to do.")
+    if episode.success:
+        if episode.id in close:
+            return to("train", f"Near miss: margin {margin_of(episode):.2g}, so margin data.")
+        return to("set aside", "A plain success: its start joins `worked`, its frames add nothing.")
+    if diagnosis is None:
+        return to("set aside", "A failure nobody diagnosed this round; kept for a later one.")
+    remedy = table[diagnosis.verdict]
+    kind = kind_of(diagnosis)
+    if not remedy.trains:
+        return to("diagnostics", f"{diagnosis.verdict} ({kind}): {remedy.remedy}, no training.")
+    if origins.get(episode.id) == "exam":
+        return to("hard set", f"Exam only: `{kind}` is scored on it, nothing is trained near it.")
+    return to("train", f"Trainable: demonstrations are generated around it ({kind}).")
+
+
+def imitable(curation: Curation, episodes: Sequence[Episode]) -> tuple[Episode, ...]:
+    """Episodes whose own frames may be imitated: admitted to train, and not failed."""
+    chosen = {a.episode for a in curation.admissions if a.destination == "train"}
+    return tuple(e for e in episodes if e.id in chosen and (e.success or e.origin == "correction"))

@@ -1,0 +1,73 @@
+"""The curate stage: one round's logs become remedies, admissions and the next exam."""
+
+from collections.abc import Sequence
+
+from gaploop.core import (
+    Curation,
+    Diagnosis,
+    Episode,
+    HardSet,
+    Posterior,
+    Reproduction,
+    Scenario,
+    TaskSpec,
+    UsageError,
+)
+from gaploop.curate.admit import Side, admit, side
+from gaploop.curate.buckets import grow
+from gaploop.curate.config import CurateConfig
+from gaploop.curate.prescribe import prescribe, remedies
+
+
+def curate(
+    episodes: Sequence[Episode],
+    diagnoses: Sequence[Diagnosis],
+    reproductions: Sequence[Reproduction],
+    previous: HardSet | None,
+    config: CurateConfig,
+    seed: int,
+    *,
+    spec: TaskSpec,
+    posterior: Posterior,
+) -> Curation:
+    """What one round's logs become. Nothing enters training unexamined.
+
+    A failure's side (exam or trainable) is decided once, by its id; an exam
+    scenario is never returned in `around`. Raises UsageError for a diagnosis or
+    reproduction of an episode that is not among `episodes`, ConfigError for a
+    table of remedies that is off.
+    """
+    table = remedies(config.remedies)
+    known = {e.id for e in episodes}
+    for owner in (*(d.episode for d in diagnoses), *(r.episode for r in reproductions)):
+        if owner not in known:
+            raise UsageError(f"Episode {owner[:8]} was diagnosed but is not among the episodes.")
+    origins: dict[str, Side] = dict(previous.origins) if previous else {}
+    for diagnosis in diagnoses:
+        origins.setdefault(diagnosis.episode, side(diagnosis.episode, config.exam_share))
+    hard_set = grow(
+        previous, episodes, diagnoses, reproductions, origins, table, spec, posterior, config, seed
+    )
+    return Curation(
+        prescriptions=prescribe(diagnoses, reproductions, hard_set, config),
+        admissions=admit(episodes, diagnoses, origins, table, config),
+        hard_set=hard_set,
+        around=_around(diagnoses, reproductions, origins, config),
+    )
+
+
+def _around(
+    diagnoses: Sequence[Diagnosis],
+    reproductions: Sequence[Reproduction],
+    origins: dict[str, Side],
+    config: CurateConfig,
+) -> tuple[Scenario, ...]:
+    """Scenarios of trainable failures whose remedy trains."""
+    table = remedies(config.remedies)
+    trains = {d.episode for d in diagnoses if table[d.verdict].trains}
+    return tuple(
+        s
+        for r in reproductions
+        if r.episode in trains and origins.get(r.episode) == "trainable"
+        for s in r.scenarios
+    )

@@ -1,0 +1,124 @@
+"""Promote, hold, reject, or say that the evidence is too thin."""
+
+from dataclasses import asdict
+
+from gaploop.core import BucketChange, Decision, Exam, Gate
+from gaploop.release.rule import ReleaseRule
+from gaploop.stats import detectable
+
+WORKED = "worked"
+
+
+def decide(exam: Exam, rule: ReleaseRule) -> Decision:
+    """The decision on `exam.policy`, by gates that were fixed before the run.
+
+    A gate that failed on evidence of harm rejects; a gate without enough evidence
+    asks for more data; harmless but not better is held; promote needs all three.
+    """
+    gates = (_worked(exam, rule), _better(exam, rule), _fell(exam, rule))
+    worked, better, fell = (g.passed for g in gates)
+    if worked is False or fell is False:
+        verdict = "reject"
+    elif None in (worked, better, fell):
+        verdict = "need more data"
+    else:
+        verdict = "promote" if better else "hold"
+    speaks = next((g for g in gates if g.passed is not True), None)
+    return Decision(
+        policy=exam.policy,
+        against=exam.against,
+        verdict=verdict,
+        gates=gates,
+        sentence=_SENTENCES[verdict].format(why=speaks.evidence if speaks else gates[1].evidence),
+        rule=asdict(rule),
+    )
+
+
+_SENTENCES = {
+    "promote": "Promoted: not worse where it worked, and {why}",
+    "hold": "Held, the old policy stays: {why}",
+    "reject": "Rejected: {why}",
+    "need more data": "Not released, need more data: {why}",
+}
+
+
+def _worked(exam: Exam, rule: ReleaseRule) -> Gate:
+    change = next((c for c in exam.changes if c.bucket == WORKED), None)
+    name = "not worse where it worked"
+    text = f"success on `{WORKED}` may fall by at most {rule.worked_margin:g} points"
+    if change is None:
+        return Gate(name=name, rule=text, passed=None, evidence=f"the exam has no `{WORKED}`.")
+    if change.n == 0:
+        return Gate(name=name, rule=text, passed=True, evidence="nothing worked yet to lose.")
+    return Gate(
+        name=name,
+        rule=text,
+        passed=_not_worse(exam, change, rule),
+        evidence=f"{_said(change)}, 95 % interval of the change "
+        f"[{change.lo:+.0f}, {change.hi:+.0f}] points.",
+        detectable=_detectable(change, rule),
+    )
+
+
+def _not_worse(exam: Exam, change: BucketChange, rule: ReleaseRule) -> bool | None:
+    if change.lo > -rule.worked_margin and change.n >= rule.minimum:
+        return True
+    if change.hi < 0:
+        return False  # shown to be worse, and not shown to stay within the margin
+    return None
+
+
+def _better(exam: Exam, rule: ReleaseRule) -> Gate:
+    failing = [c for c in exam.changes if c.bucket != WORKED and c.n]
+    rose = [c for c in failing if c.direction == "rose"]
+    n = sum(c.n for c in failing)
+    healed = sum(h.healed for h in exam.healed)
+    tail = f" healed {healed} of {len(exam.healed)}." if exam.healed else ""
+    passed: bool | None = bool(rose)
+    if n < rule.minimum:
+        passed = None
+        evidence = f"{n} paired attempts outside `{WORKED}`, of {rule.minimum} needed."
+    elif rose:
+        evidence = "; ".join(_said(c) for c in rose) + f".{tail}"
+    else:
+        most = max(failing, key=lambda c: (c.after_k - c.before_k) / c.n)
+        evidence = f"no bucket rose significantly (most: {_said(most)}).{tail}"
+    return Gate(
+        name="better where it failed",
+        rule="at least one bucket of failures rose (exact paired test, Holm over buckets)",
+        passed=passed,
+        evidence=evidence,
+        detectable=min((_detectable(c, rule) for c in failing), default=100.0),
+    )
+
+
+def _fell(exam: Exam, rule: ReleaseRule) -> Gate:
+    text = f"no bucket fell significantly and by more than {rule.fell_margin:g} points"
+    scored = [c for c in exam.changes if c.n]
+    if not scored:
+        return Gate(name="nothing fell", rule=text, passed=None, evidence="no bucket was scored.")
+    fallen = [
+        c for c in scored
+        if c.direction == "fell" and 100 * (c.before_k - c.after_k) / c.n > rule.fell_margin
+    ]  # fmt: skip
+    evidence = "; ".join(_said(c) for c in fallen) or f"none of {len(scored)} buckets fell"
+    return Gate(
+        name="nothing fell",
+        rule=text,
+        passed=not fallen,
+        evidence=f"{evidence}.",
+        detectable=max(_detectable(c, rule) for c in scored),
+    )
+
+
+def _said(change: BucketChange) -> str:
+    return (
+        f"`{change.bucket}` {change.before_k}/{change.n} -> {change.after_k}/{change.n} "
+        f"({change.direction})"
+    )
+
+
+def _detectable(change: BucketChange, rule: ReleaseRule) -> float:
+    """Smallest change in points that this n sees, were the two policies independent."""
+    rate = (change.before_k + 0.5) / (change.n + 1)
+    return 100 * float(detectable(change.n, rate, rule.power, rule.alpha))

@@ -1,0 +1,19 @@
+"""The limits of a release, fixed before the run and stored with the decision."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseRule:
+    """What a candidate must show. No evidence means no."""
+
+    worked_margin: float = 10.0
+    """Points that success may fall where the field already worked; shown, not assumed."""
+    fell_margin: float = 5.0
+    """A bucket that fell significantly, and by more than these points, stops the release."""
+    minimum: int = 30
+    """Fewest paired attempts behind the `better` gate and, where the field worked, `worked`."""
+    alpha: float = 0.05
+    """Level for the smallest detectable effect."""
+    power: float = 0.8
+    """Power for the smallest detectable effect."""
