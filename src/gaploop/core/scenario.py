@@ -65,6 +65,8 @@ class Reproduction:
     scenarios: tuple[Scenario, ...]
     """The failing ones that were kept."""
     counterfactual: Counterfactual | None = None
+    sentence: str = ""
+    """The counterfactual in one sentence a technician understands."""
     replay: dict[str, np.ndarray] = field(default_factory=dict[str, np.ndarray])
     """Signal key to (T, d): the logged commands replayed in the world this episode points to."""
     replay_trained: dict[str, np.ndarray] = field(default_factory=dict[str, np.ndarray])
