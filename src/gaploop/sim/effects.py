@@ -1,0 +1,73 @@
+"""Effects that change during an attempt, written into the batch once a control step.
+
+They are what stand-in worlds have and a fitted model lacks.
+"""
+
+import mujoco
+import numpy as np
+from mujoco.batch import Batch
+
+from gaploop.core import KnobError, TaskSpec
+from gaploop.sim.settings import EFFECTS, Settings
+
+
+class Effects:
+    """The time-varying effects of one run; does nothing where all are neutral."""
+
+    def __init__(
+        self, settings: Settings, batch: Batch, spec: TaskSpec, bound: tuple[str, ...]
+    ) -> None:
+        """bound names the model fields the knobs write, which the effects build on."""
+        self._get = {
+            (e, f): settings.values.get(("effect", e, f)) for e in EFFECTS for f in EFFECTS[e]
+        }
+        self._on = {
+            "stribeck": any(settings.active("effect", "stribeck", f) is not None
+                            for f in ("coulomb", "static")),
+            "push": settings.active("effect", "push", "force") is not None,
+        }  # fmt: skip
+        if not self.on:
+            return
+        self._batch, self._dofs = batch, command_dofs(batch.model, spec)
+        self._friction = batch.expand("dof_frictionloss")
+        if "dof_frictionloss" not in bound:
+            self._friction[:] = batch.model.dof_frictionloss
+        self._base = self._friction[:, self._dofs].copy()
+
+    @property
+    def on(self) -> bool:
+        return any(self._on.values())
+
+    def step(self, t: float) -> None:
+        """Write the effects for the control step that starts at t seconds."""
+        if self._on["stribeck"]:
+            coulomb, static = self._of("stribeck", "coulomb"), self._of("stribeck", "static")
+            speed = self._of("stribeck", "speed")
+            v = self._batch.bind("qvel")[:, self._dofs]
+            level = coulomb + np.maximum(static - coulomb, 0.0) * np.exp(-np.square(v / speed))
+            self._friction[:, self._dofs] = self._base + level
+        if self._on["push"]:
+            start, length = self._of("push", "start"), self._of("push", "length")
+            now = (t >= start) & (t < start + length)
+            self._batch.bind("qfrc_applied")[:, self._dofs] = now * self._of("push", "force")
+
+    def _of(self, effect: str, field: str) -> np.ndarray | float:
+        value = self._get[effect, field]
+        return EFFECTS[effect][field].neutral if value is None else value
+
+    def clear(self) -> None:
+        """Put back what an effect wrote into fields that survive a reset."""
+        if self.on:
+            self._friction[:, self._dofs] = self._base
+
+
+def command_dofs(model: mujoco.MjModel, spec: TaskSpec) -> np.ndarray:
+    """(a,) degree of freedom behind each command; KnobError where there is none."""
+    dofs = []
+    for name in spec.command:
+        actuator = model.actuator(name)
+        joint = int(actuator.trnid[0])
+        if int(model.actuator_trntype[actuator.id]) != mujoco.mjtTrn.mjTRN_JOINT:
+            raise KnobError(f"Actuator {name!r} drives no single joint, so joint effects fail.")
+        dofs.append(int(model.jnt_dofadr[joint]))
+    return np.array(dofs)
