@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import numpy as np
+
 from gaploop.core.contract import Contract
 from gaploop.core.digest import digest
 from gaploop.core.label import Label
@@ -38,8 +40,12 @@ class Episode:
 
     @property
     def id(self) -> str:
-        """Digest of signals, controls and contract (64 hex digits)."""
-        return digest({k: self.signals[k] for k in sorted(self.signals)}, self.contract)
+        """Digest of signals, controls and contract (64 hex digits).
+
+        Taken over what a dataset keeps: floats in single precision, stamps in whole
+        nanoseconds, readings as (T, -1). So writing and reading leave it as it is.
+        """
+        return digest({k: _kept(self.signals[k]) for k in sorted(self.signals)}, self.contract)
 
     def fact(self, key: str) -> Any:
         """Value of the newest fact with this key, or None."""
@@ -50,3 +56,22 @@ class Episode:
         """The judged outcome, None when nobody judged."""
         outcome = self.fact("outcome")
         return None if outcome is None else bool(outcome["success"])
+
+
+def _kept(signal: Signal) -> dict[str, Any]:
+    """The parts of a signal that survive storage, as they are stored."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        ticks = np.rint(signal.times * 1e9).astype(np.int64)
+        values = signal.values
+        kind = {"f": np.float32, "i": np.int64, "u": np.int64}.get(values.dtype.kind)
+        values = values if kind is None else values.astype(kind)
+    if values.dtype.kind == "f":  # one NaN, whatever its payload
+        values = np.where(np.isnan(values), np.float32(np.nan), values)
+    rows = len(values)
+    return {
+        "unit": signal.unit,
+        "frame": signal.frame,
+        "columns": signal.columns,
+        "ticks": ticks,
+        "values": values.reshape(rows, values.size // rows if rows else 0),
+    }

@@ -152,7 +152,7 @@ class Ledger:
     def refs(self) -> dict[str, str]:
         """Every name and what it points to now, in the order the names appeared."""
         rows = self._select("SELECT name, digest FROM refs ORDER BY seq")
-        return {name: digest for name, digest in rows}
+        return dict(rows)
 
     def episodes(self, dataset: str | None = None) -> list[EpisodeRow]:
         """Known episodes in order, or those of one dataset."""

@@ -1,0 +1,16 @@
+"""LeRobot v3.0 datasets with a sidecar: write, open, read, seal.
+
+An episode is (dataset digest, index). Its id is taken over what the dataset stores,
+single-precision values and stamps, and over its contract, so it is the same before
+writing and after reading. Facts, cameras and names of files are no part of it.
+"""
+
+from gaploop.store.datasets_layout import DatasetInfo, FeatureInfo
+from gaploop.store.datasets_read import Dataset, open_dataset, read_dataset
+from gaploop.store.datasets_write import as_stored, write_dataset
+from gaploop.store.files import seal
+
+__all__ = [
+    "Dataset", "DatasetInfo", "FeatureInfo", "as_stored", "open_dataset", "read_dataset", "seal",
+    "write_dataset",
+]  # fmt: skip

@@ -1,0 +1,201 @@
+"""How a LeRobot v3.0 folder is laid out, and what its info.json says.
+
+meta/info.json                            counts, rate, features, path patterns
+meta/stats.json                           statistics a feature
+meta/tasks.parquet                        task texts
+meta/episodes/chunk-000/file-000.parquet  a row an episode
+data/chunk-000/file-000.parquet           a row a frame
+meta/gaploop/                             the sidecar: what the format cannot say
+"""
+
+import contextlib
+import re
+import string
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, TypeVar, cast
+
+import msgspec
+
+from gaploop.core.errors import InputError
+from gaploop.store.arrow import pa
+
+T = TypeVar("T")
+
+VERSION = "v3.0"
+INFO = "meta/info.json"
+STATS = "meta/stats.json"
+TASKS = "meta/tasks.parquet"
+EPISODES = "meta/episodes/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet"
+DATA = "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet"
+SIDECAR = "meta/gaploop/dataset.json"
+SIDECAR_EPISODES = "meta/gaploop/episodes.jsonl"
+
+COUNTERS = ("timestamp", "frame_index", "episode_index", "index", "task_index")
+"""Columns that every dataset has and that are no signals."""
+FILES_A_CHUNK = 1000
+MEGABYTES_A_FILE = 100
+GRID_TOLERANCE = 1e-4
+"""Seconds a stamp may lie off frame_index / fps; LeRobot's own limit."""
+
+_MAX_JSON = 64 << 20
+_MAX_WIDTH = 1 << 20
+_FIELDS = {"chunk_index", "file_index"}
+_NUMBERS = re.compile(r"^(float(16|32|64)|u?int(8|16|32|64)|bool)$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeatureInfo:
+    """One feature as info.json declares it."""
+
+    dtype: str
+    """NumPy name of the number type."""
+    shape: tuple[int, ...]
+    """Of one frame; (1,) for a scalar."""
+    names: tuple[str, ...] = ()
+    """Column names, empty where none are given."""
+
+    @property
+    def width(self) -> int:
+        """Numbers a frame."""
+        total = 1
+        for n in self.shape:
+            total *= n
+        return total
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetInfo:
+    """What a dataset holds, without its frames."""
+
+    path: Path
+    fps: float
+    """Frames a second."""
+    robot: str
+    """Robot type, empty where none is given."""
+    features: dict[str, FeatureInfo]
+    """Signals by key; counters, cameras and texts are not among them."""
+    cameras: tuple[str, ...]
+    """Image and video keys. They are not read."""
+    episodes: int
+    frames: int
+    data_path: str = DATA
+    """Pattern of the data files."""
+
+
+class _Feature(msgspec.Struct):
+    dtype: str
+    shape: list[Annotated[int, msgspec.Meta(ge=0, le=_MAX_WIDTH)]] = []
+    names: Any = None
+
+
+class _Info(msgspec.Struct):
+    codebase_version: str
+    fps: Annotated[float, msgspec.Meta(gt=0, le=1e6)]
+    features: dict[str, _Feature]
+    total_episodes: Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
+    total_frames: Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
+    robot_type: str | None = None
+    data_path: str = DATA
+
+
+def load_info(root: Path) -> DatasetInfo:
+    """Reads and checks meta/info.json.
+
+    Raises:
+      InputError: when the folder is no LeRobot v3.0 dataset.
+    """
+    if not root.exists():
+        raise InputError(f"{root} does not exist.", hint="Expected the folder of a dataset.")
+    path = root / INFO
+    if not path.is_file():
+        raise InputError(
+            f"{root} is no dataset: it has no {INFO}.",
+            hint="Expected a LeRobot v3.0 folder.",
+        )
+    raw = read_json(path, _Info)
+    if raw.codebase_version != VERSION:
+        raise InputError(
+            f"{path} says version {raw.codebase_version!r}, and only {VERSION} is read.",
+            hint="LeRobot converts older datasets: lerobot.scripts.convert_dataset_v21_to_v30.",
+        )
+    _check_pattern(path, raw.data_path)
+    signals = {
+        key: _feature(path, key, f)
+        for key, f in raw.features.items()
+        if key not in COUNTERS and _NUMBERS.match(f.dtype)
+    }
+    return DatasetInfo(
+        path=root,
+        fps=raw.fps,
+        robot=raw.robot_type or "",
+        features=signals,
+        cameras=tuple(k for k, f in raw.features.items() if f.dtype in ("image", "video")),
+        episodes=raw.total_episodes,
+        frames=raw.total_frames,
+        data_path=raw.data_path,
+    )
+
+
+def data_file(info: DatasetInfo, chunk: int, file: int) -> Path:
+    """Path of a data file, which must lie inside the dataset.
+
+    Raises:
+      InputError: when the pattern leads out of the folder.
+    """
+    root = info.path.resolve()
+    path = root / info.data_path.format(chunk_index=chunk, file_index=file)
+    if not path.resolve().is_relative_to(root):
+        raise InputError(
+            f"{info.path / INFO}: data_path {info.data_path!r} leads out of the folder."
+        )
+    return path
+
+
+def read_json(path: Path, cls: type[T]) -> T:
+    """A JSON file as `cls`, or InputError."""
+    with reading(path):
+        if path.stat().st_size > _MAX_JSON:
+            raise InputError(f"{path} is larger than {_MAX_JSON >> 20} MiB.")
+        return msgspec.json.decode(path.read_bytes(), type=cls)
+
+
+@contextlib.contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turns whatever a damaged file makes a library raise into one sentence."""
+    try:
+        yield
+    except (
+        pa.ArrowException, msgspec.MsgspecError, OSError, ValueError, TypeError, KeyError,
+        IndexError, MemoryError, OverflowError, NotImplementedError, RecursionError,
+    ) as error:  # fmt: skip
+        reason = " ".join(str(error).split())[:160] or type(error).__name__
+        raise InputError(
+            f"{path} cannot be read: {reason.rstrip('.')}.",
+            hint="Expected a whole file as LeRobot v3.0 writes it; copy the dataset again.",
+        ) from error
+
+
+def _check_pattern(path: Path, pattern: str) -> None:
+    with reading(path):
+        for _, name, spec, conversion in string.Formatter().parse(pattern):
+            plain = name is None or (name in _FIELDS and not conversion)
+            if not plain or not re.fullmatch(r"(0?\d{1,2}d)?", spec or ""):
+                raise ValueError(f"data_path {pattern!r} is no pattern of chunk and file index")
+    if pattern.startswith("/") or ".." in Path(pattern).parts or "\0" in pattern:
+        raise InputError(f"{path}: data_path {pattern!r} leads out of the folder.")
+
+
+def _feature(path: Path, key: str, raw: _Feature) -> FeatureInfo:
+    shape = tuple(raw.shape) or (1,)
+    width = FeatureInfo(dtype=raw.dtype, shape=shape).width
+    if not 1 <= width <= _MAX_WIDTH:
+        raise InputError(f"{path}: feature {key!r} has shape {list(shape)}.")
+    names: Any = raw.names
+    if isinstance(names, dict):  # {"motors": [...]}, as older recordings have it
+        inner = cast(dict[str, Any], names)
+        names = next(iter(inner.values())) if len(inner) == 1 else list(inner)
+    listed = cast(list[Any], names) if isinstance(names, list) else []
+    fits = len(listed) == width and all(isinstance(n, str) for n in listed)
+    return FeatureInfo(dtype=raw.dtype, shape=shape, names=tuple(listed) if fits else ())

@@ -1,0 +1,426 @@
+"""Writes LeRobot v3.0 datasets, streamed: memory holds some thousand frames at a time."""
+
+import contextlib
+import json
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from gaploop.core.contract import Contract
+from gaploop.core.digest import digest
+from gaploop.core.episode import Episode
+from gaploop.core.errors import InputError
+from gaploop.core.signal import Signal
+from gaploop.store import codec
+from gaploop.store import datasets_layout as layout
+from gaploop.store.arrow import pa, pq
+from gaploop.store.datasets_layout import DatasetInfo
+from gaploop.store.datasets_sidecar import DatasetSidecar, SignalMeaning, line_of
+from gaploop.store.datasets_stats import NAMES, Running, Stats, describe
+from gaploop.store.files import saving, sync_folder, sync_tree
+
+ROWS_A_GROUP = 4096
+"""Short episodes share a row group: fewer and larger reads, a small footer."""
+EPISODES_A_GROUP = 512
+
+_INTEGERS = ("frame_index", "episode_index", "index", "task_index")
+
+
+def write_dataset(
+    path: str | Path,
+    episodes: Iterable[Episode],
+    *,
+    fps: float,
+    robot: str,
+    sidecar: Mapping[str, Any] | None = None,
+) -> DatasetInfo:
+    """Writes episodes as a LeRobot v3.0 dataset at `path`, which appears once it is whole.
+
+    Equal episodes give equal bytes. Signals are stored in single precision, stamps as
+    frame_index / fps; an episode's id is taken over just that, so it stays the same.
+
+    path: a new folder.
+    episodes: at least one, all with the same signals, each (T,) or (T, d), T >= 1.
+    fps: rate of the frames in Hz; stamps may lie at most 0.1 ms off its grid.
+    robot: robot type, for readers that know no sidecar.
+    sidecar: JSON data to keep beside, for `Dataset.extra`.
+
+    Raises:
+      InputError: when the folder exists, or an episode cannot be stored as it is.
+      WorkcellError: when the disk is full or cannot be written; then nothing is left.
+    """
+    target = Path(path)
+    if target.exists():
+        raise InputError(f"{target} exists already.", hint="Expected a new folder.")
+    draft = target.parent / f".{target.name}.part"
+    with saving(target):
+        shutil.rmtree(draft, ignore_errors=True)
+        draft.mkdir(parents=True)
+    writer = _Writer(draft, fps=float(fps), robot=robot)
+    try:
+        for number, episode in enumerate(episodes):
+            stored = as_stored(episode, fps, where=f"episode {number}")
+            with saving(target):
+                writer.add(stored)
+        with saving(target):
+            info = writer.finish(sidecar or {}, target)
+            sync_tree(draft)
+            draft.rename(target)
+            sync_folder(target.parent)
+    finally:
+        writer.abandon()
+        shutil.rmtree(draft, ignore_errors=True)
+    return info
+
+
+def as_stored(episode: Episode, fps: float, *, where: str = "the episode") -> Episode:
+    """The episode as reading it back gives it: single precision, stamps on the grid.
+
+    Raises:
+      InputError: when a signal does not fit the format; names the signal and the row.
+    """
+    if not episode.signals:
+        raise InputError(f"{where} has no signals.")
+    lengths = {key: len(s.values) for key, s in episode.signals.items()}
+    if len(set(lengths.values())) != 1 or 0 in lengths.values():
+        raise InputError(f"{where} has signals of different lengths, or empty ones: {lengths}.")
+    times = np.arange(next(iter(lengths.values()))) / float(fps)
+    signals = {k: _stored_signal(k, s, times, where) for k, s in sorted(episode.signals.items())}
+    return replace(episode, signals=signals)
+
+
+def _stored_signal(key: str, signal: Signal, times: np.ndarray, where: str) -> Signal:
+    if key in layout.COUNTERS or "/" in key or not key:
+        raise InputError(f"{where}: a signal cannot be called {key!r} in a dataset.")
+    late = np.flatnonzero(~(np.abs(signal.times - times) <= layout.GRID_TOLERANCE))
+    if len(late):
+        raise InputError(
+            f"{where}, signal {key!r}, row {late[0]}: stamp {signal.times[late[0]]:.6g} s, and"
+            f" {times[late[0]]:.6g} s was expected.",
+            hint="Resample it to the dataset's rate first.",
+        )
+    values = signal.values
+    if values.ndim not in (1, 2) or values.dtype.kind not in "fiub" or values[0].size == 0:
+        raise InputError(
+            f"{where}, signal {key!r}: {values.dtype} of shape {values.shape} cannot be stored.",
+            hint="Expected numbers of shape (T,) or (T, d).",
+        )
+    width = 1 if values.ndim == 1 else values.shape[1]
+    if signal.columns and len(signal.columns) != width:
+        raise InputError(
+            f"{where}, signal {key!r}: {len(signal.columns)} column names for {width} columns."
+        )
+    if values.dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            values = np.ascontiguousarray(values, dtype=np.float32)
+        bad = np.flatnonzero(~np.isfinite(values).reshape(len(values), -1).all(axis=1))
+        if len(bad):
+            raise InputError(
+                f"{where}, signal {key!r}, row {bad[0]}: not a finite number.",
+                hint="Repair or set the episode aside first.",
+            )
+    elif values.dtype.kind in "iu":
+        values = values.astype(np.int64)
+    return replace(signal, name=key, times=times, values=values)
+
+
+class _Writer:
+    """The files of one dataset in the making."""
+
+    def __init__(self, root: Path, *, fps: float, robot: str) -> None:
+        self.root, self.fps, self.robot = root, fps, robot
+        self.meaning: dict[str, SignalMeaning] = {}
+        self.types: dict[str, np.dtype[Any]] = {}
+        self.contracts: dict[str, Contract] = {}
+        self.indexes: dict[str, int] = {}
+        self.tasks: dict[str, int] = {}
+        self.running = Running()
+        self.widths: dict[str, int] = {}
+        self.episodes = self.frames = self.pending = 0
+        self.chunk = self.file = 0
+        self.parts: list[dict[str, np.ndarray]] = []
+        self.rows: list[dict[str, Any]] = []
+        self.data: _Parquet | None = None
+        self.table: _Parquet | None = None
+        self.lines: BinaryIO | None = None
+
+    def add(self, episode: Episode) -> None:
+        """Adds one episode as `as_stored` gives it."""
+        self._agree(episode)
+        if self.data is None:
+            self._open_data()
+        columns = self._columns(episode)
+        stats = self._describe(columns)
+        length = len(columns["index"])
+        self.rows.append(
+            {
+                "episode_index": self.episodes,
+                "tasks": [_task(episode)],
+                "length": length,
+                "data/chunk_index": self.chunk,
+                "data/file_index": self.file,
+                "dataset_from_index": self.frames,
+                "dataset_to_index": self.frames + length,
+                "meta/episodes/chunk_index": 0,
+                "meta/episodes/file_index": 0,
+                **{f"stats/{k}/{n}": s[n] for k, s in stats.items() for n in NAMES},
+            }
+        )
+        self._line(episode)
+        self.parts.append(columns)
+        self.episodes += 1
+        self.frames += length
+        self.pending += length
+        if self.pending >= ROWS_A_GROUP:
+            self._flush_data()
+        if len(self.rows) >= EPISODES_A_GROUP:
+            self._flush_rows()
+
+    def finish(self, extra: Mapping[str, Any], target: Path) -> DatasetInfo:
+        """Writes what is left; the dataset is whole afterwards."""
+        if not self.episodes:
+            raise InputError(f"{target} would have no episodes.", hint="Expected at least one.")
+        self._flush_data()
+        self._flush_rows()
+        for file in (self.data, self.table, self.lines):
+            if file is not None:
+                file.close()
+        _write_tasks(self.root / layout.TASKS, list(self.tasks))
+        stats = {
+            key: {name: value.tolist() for name, value in found.items()}
+            for key, found in self._split(self.running.result()).items()
+        }
+        _write_json(self.root / layout.STATS, stats)
+        side = DatasetSidecar(
+            signals=self.meaning, contracts=tuple(self.contracts.values()), extra=dict(extra)
+        )
+        (self.root / layout.SIDECAR).write_bytes(codec.dumps(side) + b"\n")
+        _write_json(self.root / layout.INFO, self._info())
+        return replace(layout.load_info(self.root), path=target)
+
+    def abandon(self) -> None:
+        """Closes whatever is open; errors no longer matter."""
+        for file in (self.data, self.table, self.lines):
+            with contextlib.suppress(Exception):
+                if file is not None:
+                    file.close()
+
+    # -- inside -------------------------------------------------------------
+
+    def _agree(self, episode: Episode) -> None:
+        meaning = {
+            k: SignalMeaning(
+                unit=s.unit, frame=s.frame, columns=s.columns, scalar=s.values.ndim == 1
+            )
+            for k, s in episode.signals.items()
+        }
+        types = {k: s.values.dtype for k, s in episode.signals.items()}
+        widths = {k: _width(s) for k, s in episode.signals.items()}
+        if not self.meaning:
+            self.meaning, self.types, self.widths = meaning, types, widths
+        for ours, theirs in ((self.meaning, meaning), (self.types, types), (self.widths, widths)):
+            if ours != theirs:
+                key = next(k for k in {**ours, **theirs} if ours.get(k) != theirs.get(k))
+                raise InputError(
+                    f"episode {self.episodes}: signal {key!r} differs from the first episode's"
+                    f" ({theirs.get(key)} after {ours.get(key)}).",
+                    hint="Expected the same signals, units and columns in all episodes.",
+                )
+
+    def _columns(self, episode: Episode) -> dict[str, np.ndarray]:
+        length = len(next(iter(episode.signals.values())).times)
+        frame = np.arange(length, dtype=np.int64)
+        task = self.tasks.setdefault(_task(episode), len(self.tasks))
+        return {
+            **{k: s.values for k, s in episode.signals.items()},
+            "timestamp": (frame / self.fps).astype(np.float32),  # in the order of COUNTERS
+            "frame_index": frame,
+            "episode_index": np.full(length, self.episodes, dtype=np.int64),
+            "index": frame + self.frames,
+            "task_index": np.full(length, task, dtype=np.int64),
+        }
+
+    def _describe(self, columns: dict[str, np.ndarray]) -> dict[str, Stats]:
+        flat = [v.reshape(len(v), -1).astype(np.float64) for v in columns.values()]
+        wide = np.concatenate(flat, axis=1)  # one pass for all features
+        every = describe(wide)
+        self.running.add(wide, every)
+        return self._split(every)
+
+    def _split(self, every: Stats) -> dict[str, Stats]:
+        """Statistics of all columns side by side, feature by feature."""
+        found: dict[str, Stats] = {}
+        start = 0
+        for key in [*self.types, *layout.COUNTERS]:
+            stop = start + self.widths.get(key, 1)
+            found[key] = {n: v if n == "count" else v[start:stop] for n, v in every.items()}
+            start = stop
+        return found
+
+    def _line(self, episode: Episode) -> None:
+        if self.lines is None:
+            path = self.root / layout.SIDECAR_EPISODES
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self.lines = path.open("wb")
+        key = digest(episode.contract)
+        self.contracts.setdefault(key, episode.contract)
+        index = self.indexes.setdefault(key, len(self.indexes))
+        self.lines.write(codec.dumps(line_of(episode, index)) + b"\n")
+
+    def _open_data(self) -> None:
+        fields = [(k, _arrow_type(t, self.widths[k])) for k, t in self.types.items()]
+        fields += [("timestamp", pa.float32()), *((k, pa.int64()) for k in _INTEGERS)]
+        name = layout.DATA.format(chunk_index=self.chunk, file_index=self.file)
+        self.data = _Parquet(self.root / name, pa.schema(fields))
+
+    def _flush_data(self) -> None:
+        if not self.parts or self.data is None:
+            return
+        schema = self.data.schema
+        arrays = [
+            _arrow_array(np.concatenate([p[name] for p in self.parts]), schema.field(name).type)
+            for name in schema.names
+        ]
+        self.data.write(pa.Table.from_arrays(arrays, schema=schema))
+        self.parts.clear()
+        self.pending = 0
+        if self.data.size >= layout.MEGABYTES_A_FILE << 20:
+            self.data.close()
+            self.data = None
+            self.file += 1
+            if self.file == layout.FILES_A_CHUNK:
+                self.chunk, self.file = self.chunk + 1, 0
+
+    def _flush_rows(self) -> None:
+        if not self.rows:
+            return
+        if self.table is None:
+            name = layout.EPISODES.format(chunk_index=0, file_index=0)
+            self.table = _Parquet(self.root / name, _episode_schema(self.rows[0]))
+        self.table.write(pa.Table.from_pylist(self.rows, schema=self.table.schema))
+        self.rows.clear()
+
+    def _info(self) -> dict[str, Any]:
+        features = {
+            key: {
+                "dtype": "bool" if dtype.kind == "b" else dtype.name,
+                "shape": [self.widths[key]],
+                "names": list(self.meaning[key].columns) or None,
+            }
+            for key, dtype in self.types.items()
+        }
+        for key in layout.COUNTERS:
+            dtype = "float32" if key == "timestamp" else "int64"
+            features[key] = {"dtype": dtype, "shape": [1], "names": None}
+        return {
+            "codebase_version": layout.VERSION,
+            "fps": int(self.fps) if self.fps.is_integer() else self.fps,
+            "features": features,
+            "total_episodes": self.episodes,
+            "total_frames": self.frames,
+            "total_tasks": len(self.tasks),
+            "chunks_size": layout.FILES_A_CHUNK,
+            "data_files_size_in_mb": layout.MEGABYTES_A_FILE,
+            "video_files_size_in_mb": 200,
+            "data_path": layout.DATA,
+            "video_path": None,
+            "robot_type": self.robot or None,
+            "splits": {"train": f"0:{self.episodes}"},
+        }
+
+
+class _Parquet:
+    """A Parquet file being written. Pages carry checksums, so that a flipped bit is seen."""
+
+    def __init__(self, path: Path, schema: Any) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.schema = schema
+        self._file = path.open("wb")
+        self._writer = pq.ParquetWriter(
+            self._file, schema, compression="snappy", write_page_checksum=True
+        )
+
+    def write(self, table: Any) -> None:
+        self._writer.write_table(table, row_group_size=len(table))
+
+    @property
+    def size(self) -> int:
+        return self._file.tell()
+
+    def close(self) -> None:
+        try:
+            self._writer.close()
+        finally:
+            self._file.close()
+
+
+def _task(episode: Episode) -> str:
+    return episode.instruction or episode.task
+
+
+def _width(signal: Signal) -> int:
+    return 1 if signal.values.ndim == 1 else signal.values.shape[1]
+
+
+def _arrow_type(dtype: np.dtype[Any], width: int) -> Any:
+    plain = pa.from_numpy_dtype(dtype)
+    return plain if width == 1 else pa.list_(plain, width)
+
+
+def _arrow_array(values: np.ndarray, type: Any) -> Any:
+    flat = pa.array(values.reshape(-1))
+    listed = pa.types.is_fixed_size_list(type)
+    return pa.FixedSizeListArray.from_arrays(flat, type=type) if listed else flat
+
+
+def _episode_schema(row: Mapping[str, Any]) -> Any:
+    def kind(name: str) -> Any:
+        if name == "tasks":
+            return pa.list_(pa.string())
+        if not name.startswith("stats/"):
+            return pa.int64()
+        return pa.list_(pa.int64() if name.endswith("/count") else pa.float64())
+
+    return pa.schema([(name, kind(name)) for name in row])
+
+
+def _write_tasks(path: Path, texts: list[str]) -> None:
+    """The task table; its text column is the index of a data frame, as LeRobot expects it."""
+    described = {
+        "index_columns": ["task"],
+        "column_indexes": [
+            {"name": None, "field_name": None, "pandas_type": "unicode", "numpy_type": "object",
+             "metadata": {"encoding": "UTF-8"}}
+        ],
+        "columns": [
+            {"name": "task_index", "field_name": "task_index", "pandas_type": "int64",
+             "numpy_type": "int64", "metadata": None},
+            {"name": "task", "field_name": "task", "pandas_type": "unicode",
+             "numpy_type": "object", "metadata": None},
+        ],
+        "creator": {"library": "gaploop", "version": "1"},
+        "pandas_version": "2.0.0",
+    }  # fmt: skip
+    schema = pa.schema(
+        [("task_index", pa.int64()), ("task", pa.string())],
+        metadata={"pandas": json.dumps(described)},
+    )
+    file = _Parquet(path, schema)
+    try:
+        file.write(
+            pa.Table.from_arrays(
+                [pa.array(range(len(texts)), pa.int64()), pa.array(texts, pa.string())],
+                schema=schema,
+            )
+        )
+    finally:
+        file.close()
+
+
+def _write_json(path: Path, value: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(value, indent=2) + "\n")
