@@ -15,11 +15,11 @@ AXES = ("x", "y", "z")
 class Gantry:
     """Geometry, masses and servos; all SI."""
 
-    stiffness: float = 1500.0
+    stiffness: float = 4000.0
     """Servo P gain, N/m, on every axis."""
-    damping: float = 70.0
+    damping: float = 190.0
     """Servo D gain, N s/m."""
-    force: float = 60.0
+    force: float = 10.0
     """Largest servo force, N."""
     masses: tuple[float, float, float] = (0.35, 0.25, 0.3)
     """Moving mass each axis adds, kg: x carries y carries z."""
@@ -75,7 +75,7 @@ class Gantry:
             ),
             Knob(
                 name="stiffness", gap="execution", unit="N/m", nominal=self.stiffness,
-                prior=Prior(kind="loguniform", low=700.0, high=2500.0), targets=tuple(kp),
+                prior=Prior(kind="loguniform", low=0.5 * self.stiffness, high=1.8 * self.stiffness), targets=tuple(kp),
                 source="servo tuning range",
             ),
             self._zero("x", 0), self._zero("y", 1),

@@ -39,8 +39,19 @@ _OBJECTS: Final = {
 
 _POSITIVE: Final = frozenset({"body_mass", "body_inertia", "geom_size"})
 _NOT_NEGATIVE: Final = frozenset(
-    "pair_friction geom_friction dof_damping dof_armature dof_frictionloss jnt_stiffness "
-    "tendon_stiffness tendon_damping tendon_frictionloss actuator_armature actuator_damping".split()
+    [
+        "pair_friction",
+        "geom_friction",
+        "dof_damping",
+        "dof_armature",
+        "dof_frictionloss",
+        "jnt_stiffness",
+        "tendon_stiffness",
+        "tendon_damping",
+        "tendon_frictionloss",
+        "actuator_armature",
+        "actuator_damping",
+    ]
 )
 
 
@@ -209,16 +220,12 @@ def _model_field(
             continue
         at = int(model.jnt_dofadr[row]) if prefix == "dof_" else row
         values = getattr(model, full)
-        return Slot(
-            source="model", field=full, row=at, columns=_columns(values[at], index, target)
-        )
+        return Slot(source="model", field=full, row=at, columns=_columns(values[at], index, target))
     known = {f.removeprefix(p) for p in _OBJECTS[kind] for f in MODEL_FIELDS if f.startswith(p)}
     raise UnknownNameError(f"{kind} field", field, known)
 
 
-def _mocap(
-    model: mujoco.MjModel, name: str, field: str, index: int | None, target: Target
-) -> Slot:
+def _mocap(model: mujoco.MjModel, name: str, field: str, index: int | None, target: Target) -> Slot:
     row = int(model.body_mocapid[_object(model, "body", name)])
     if row < 0:
         raise KnobError(f"Body {name!r} is no mocap body, so {target.path} cannot be written.")

@@ -50,9 +50,7 @@ class ObservationBuilder:
         return buffer
 
 
-def frames(
-    spec: TaskSpec, signals: Mapping[str, np.ndarray], command: np.ndarray
-) -> np.ndarray:
+def frames(spec: TaskSpec, signals: Mapping[str, np.ndarray], command: np.ndarray) -> np.ndarray:
     """(T, N, frame) float32 frames of recorded signals (T, N, d) and commands (T, N, a)."""
     parts = [np.asarray(signals[c.name], dtype=np.float32) for c in spec.observed]
     if spec.feeds_command:

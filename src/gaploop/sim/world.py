@@ -96,9 +96,7 @@ class World:
         controller.reset(len(attempts))
         return self._run(attempts, controller, None, observe=observe, noise=True)
 
-    def replay(
-        self, attempts: Attempts, commands: np.ndarray, *, noise: bool = True
-    ) -> Recording:
+    def replay(self, attempts: Attempts, commands: np.ndarray, *, noise: bool = True) -> Recording:
         """Open loop: commands (T, N, a) as logged; T may differ from the horizon.
 
         noise=False leaves out all that is random (sensor noise, spread and

@@ -30,7 +30,7 @@ from gaploop.robots.gantry import AXES, Gantry
 
 HALF = 0.010
 """Half of the peg's side."""
-ROUNDING = 0.0015
+ROUNDING = 0.00125
 """Radius of the peg's corners and of their lower ends."""
 HEIGHT = 0.030
 """Height of the peg's bottom above the rim, at home."""
@@ -75,7 +75,10 @@ class Peg:
             command_high=high,
             layout=tuple(
                 LayoutVariable(
-                    name=f"hole_{a}", unit="m", low=-0.025, high=0.025,
+                    name=f"hole_{a}",
+                    unit="m",
+                    low=-0.025,
+                    high=0.025,
                     targets=(Target(path=f"mocap:hole.pos[{i}]"),),
                 )
                 for i, a in enumerate("xy")
@@ -261,7 +264,10 @@ def _judge(recording: Recording) -> Judgement:
         onset=onset,
         weights=_weights(height[:-1]),
         tags=tuple(tags.tolist()),
-        extra={"rim_offset": miss[first, rows], "peak_force": recording.truth["touch"].max(axis=(0, 2))},
+        extra={
+            "rim_offset": miss[first, rows],
+            "peak_force": recording.truth["touch"].max(axis=(0, 2)),
+        },
     )
 
 
@@ -285,7 +291,7 @@ def _inside(recording: Recording) -> tuple[np.ndarray, np.ndarray]:
         # the sites stand one rounding inside the peg's faces; contacts give by some 0.1 mm
         room = 0.5 * gap - WALL - ROUNDING + 2e-4
         between &= (np.abs(along) <= room[:, :, None]).all(axis=2)
-    deep = (corners[..., 2] < -0.9 * DEPTH).all(axis=2)
+    deep = (corners[..., 2] < -DEPTH + 3e-4).all(axis=2)
     width = np.linalg.norm(walls[0, :, 0] - walls[0, :, 1], axis=1)
     return between & deep, 0.5 * width - WALL - HALF + ROUNDING
 

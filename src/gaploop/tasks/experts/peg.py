@@ -46,10 +46,11 @@ class PegExpert:
         last = self._sent[-1]
         # what is still under way counts as done, or a delay would make it overshoot
         coming = last - self._sent[0]
-        error = hole - q[:, :2]
         height = self.height + q[:, 2]
+        # in the hole the walls guide it; pushing against them would only jam it
+        error = np.where(height[:, None] > -0.001, hole - q[:, :2], coming[:, :2])
         aligned = np.clip(
-            (self.loose - np.abs(error).max(axis=1)) / (self.loose - self.tight), 0.0, 1.0
+            (self.loose - np.abs(hole - q[:, :2]).max(axis=1)) / (self.loose - self.tight), 0.0, 1.0
         )
         aligned = np.where(height < 0.0, 1.0, aligned)
         goal = self.hover + aligned * (self.bottom - self.hover) - height
