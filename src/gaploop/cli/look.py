@@ -1,0 +1,144 @@
+"""Verbs that look at what is stored: show, log, replay."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from gaploop.cli.console import Console
+from gaploop.core import (
+    Curation,
+    Decision,
+    Diagnosis,
+    Exam,
+    Posterior,
+    Reproduction,
+    short,
+)
+from gaploop.store import Workcell
+
+TYPES: dict[str, Any] = {
+    "posterior": Posterior,
+    "diagnoses": tuple[Diagnosis, ...],
+    "reproductions": tuple[Reproduction, ...],
+    "curation": Curation,
+    "exam": Exam,
+    "decision": Decision,
+}
+"""What lies behind a name; anything else is a dataset, a policy or an episode."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Show:
+    """Show one stored thing."""
+
+    ref: Annotated[str, tyro.conf.Positional] = "last"
+    """A name (posterior@r2, decision@r1), an episode (ep:3f2a), or last."""
+    workcell: Path = Path()
+    """Folder with a gaploop.toml."""
+    json: bool = False
+    """Print one JSON object and nothing else."""
+
+    def run(self) -> int:
+        from gaploop.cli.story import story, summary
+        from gaploop.loop import current
+
+        out = Console(self.json)
+        with Workcell.open(self.workcell) as cell:
+            if self.ref == "last":
+                number = max(current(cell) - 1, 0)
+                for line in story(cell, number):
+                    out.say(line)
+                out.result(summary(cell, number))
+                return 0
+            digest = cell.ledger.resolve(self.ref)
+            kind = self.ref.partition("@")[0]
+            if kind in TYPES:
+                value = cell.objects.get(digest, TYPES[kind])
+                _tree(out, value)
+            elif cell.ledger.find_episode(digest) is not None:
+                value = _episode(cell, digest, out)
+            else:
+                value = _stored(cell, digest, out)
+            out.result({"ref": self.ref, "digest": digest, "value": value})
+        return 0
+
+
+def _tree(out: Console, value: Any, indent: int = 0) -> None:
+    """A stored value as indented lines; arrays by shape, long sequences by their length."""
+    from gaploop.cli.console import plain
+
+    def walk(name: str, item: Any, depth: int) -> None:
+        pad = "  " * depth
+        if isinstance(item, dict):
+            out.say(f"{pad}{name}")
+            for key, inner in item.items():
+                walk(key, inner, depth + 1)
+        elif isinstance(item, list) and len(item) > 12:
+            out.say(f"{pad}{name}: {len(item)} values")
+        elif isinstance(item, list) and any(isinstance(i, (dict, list)) for i in item):
+            for i, inner in enumerate(item):
+                walk(f"{name}[{i}]", inner, depth)
+        else:
+            out.say(f"{pad}{name}: {item}")
+
+    data = plain(value)
+    items = data.items() if isinstance(data, dict) else enumerate(data)
+    for key, inner in items:
+        walk(str(key), inner, indent)
+
+
+def _episode(cell: Workcell, digest: str, out: Console) -> dict[str, Any]:
+    episode = cell.episode(digest)
+    out.say(f"episode {short(episode.id)}  {episode.world} {episode.origin}  task {episode.task}")
+    for signal in episode.signals.values():
+        columns = ", ".join(signal.columns)
+        out.say(f"  {signal.name:<32} {signal.values.shape} {signal.unit}  {columns}")
+    labels = [*episode.facts, *cell.ledger.labels(episode.id)]
+    for label in labels:
+        out.say(f"  {label.key}: {label.value}  ({label.author})")
+    return {"id": episode.id, "labels": labels, "signals": list(episode.signals)}
+
+
+def _stored(cell: Workcell, digest: str, out: Console) -> dict[str, Any]:
+    rows = cell.ledger.episodes(digest)
+    if rows:
+        out.say(f"dataset {short(digest)}: {len(rows)} episodes in {cell.dataset(digest)}")
+        for row in rows:
+            outcome = {True: "success", False: "failure", None: "not judged"}[row.success]
+            out.say(f"  ep:{short(row.id)}  {row.length} frames  {outcome}")
+        return {"path": cell.dataset(digest), "episodes": rows}
+    path = cell.objects.tree(digest)
+    out.say(f"folder {short(digest)} at {path}")
+    for file in sorted(path.iterdir()):
+        out.say(f"  {file.name}  {file.stat().st_size} bytes")
+    return {"path": path}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Log:
+    """What ran, in order: stage, time, from what to what."""
+
+    workcell: Path = Path()
+    """Folder with a gaploop.toml."""
+    json: bool = False
+    """Print one JSON object and nothing else."""
+
+    def run(self) -> int:
+        out = Console(self.json)
+        with Workcell.open(self.workcell) as cell:
+            runs = cell.ledger.runs()
+            names: dict[str, str] = {}
+            for name, value in cell.ledger.refs().items():
+                names.setdefault(value, name)
+            for run in runs:
+                when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(run.started))
+                made = " ".join(names.get(v, f"{k}:{short(v)}") for k, v in run.outputs.items())
+                out.say(f"{when}  {run.stage:<10} {run.wall:7.1f} s  -> {made}")
+            if not runs:
+                out.say("nothing ran yet")
+            out.say("next: gaploop show last")
+            out.result({"runs": runs})
+        return 0

@@ -1,0 +1,146 @@
+"""A round in a few lines: what the field said, why it failed, what the exam says, the decision."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from gaploop.cli.console import percent
+from gaploop.core import (
+    Curation,
+    Decision,
+    Diagnosis,
+    Exam,
+    Knob,
+    KnobVerdict,
+    Posterior,
+)
+from gaploop.store import Workcell
+
+
+def story(cell: Workcell, number: int) -> Iterator[str]:
+    """Lines on round `number`, from what is stored; a stage that did not run has no line."""
+    refs = cell.ledger.refs()
+
+    def stored(name, cls):
+        found = refs.get(f"{name}@r{number}")
+        return cell.objects.get(found, cls) if found else None
+
+    head = f"round {number}"
+    rows = [
+        *_field(cell, refs.get(f"field@r{number}", "")),
+        *_knobs(stored("posterior", Posterior)),
+        *_why(stored("diagnoses", tuple[Diagnosis, ...])),
+        *_remedy(stored("curation", Curation)),
+        *_exam(stored("exam", Exam)),
+        *_decision(stored("decision", Decision)),
+    ]
+    for i, (title, text) in enumerate(rows):
+        yield f"{head if i == 0 else '':<9}{title:<9}{text}"
+
+
+def summary(cell: Workcell, number: int) -> dict:
+    """The same as data, for --json."""
+    refs = cell.ledger.refs()
+    digests = {
+        name.partition("@")[0]: value
+        for name, value in refs.items()
+        if name.endswith(f"@r{number}") and value
+    }
+    rows = cell.ledger.episodes(digests["field"]) if "field" in digests else []
+    return {
+        "round": number,
+        "field": {"k": sum(r.success is True for r in rows), "n": len(rows)},
+        "digests": digests,
+        "lines": list(story(cell, number)),
+        **{
+            name: cell.objects.get(digests[name], cls)
+            for name, cls in (("decision", Decision), ("exam", Exam))
+            if name in digests
+        },
+    }
+
+
+def _field(cell: Workcell, dataset: str) -> Iterator[tuple[str, str]]:
+    if dataset:
+        rows = cell.ledger.episodes(dataset)
+        judged = [r.success for r in rows if r.success is not None]
+        world = rows[0].world if rows else "field"
+        yield "field", f"{percent(sum(judged), len(judged))} succeeded ({world})"
+
+
+def _knobs(posterior: Posterior | None) -> Iterator[tuple[str, str]]:
+    if posterior is None:
+        return
+    known = [v for v in posterior.verdicts if v.verdict == "identified"]
+    bound = [v for v in posterior.verdicts if v.verdict == "at bound"]
+    silent = [v.name for v in posterior.verdicts if v.verdict not in ("identified", "at bound")]
+    text = ", ".join(_figure(v, _knob(posterior, v.name)) for v in known) or "none"
+    yield "knobs", f"identified: {text}"
+    if bound:
+        yield "", f"at bound: {', '.join(v.name for v in bound)}"
+    yield "", f"not yet: {', '.join(silent) or 'none'}"
+    if posterior.misspecified:
+        worst = next(c for c in posterior.checks if c.name == "misspecification")
+        yield "", f"the model does not fit all of the log: {worst.sentence}"
+
+
+def _knob(posterior: Posterior, name: str) -> Knob:
+    return posterior.space.knobs[posterior.space.index(name)]
+
+
+def _figure(verdict: KnobVerdict, knob: Knob) -> str:
+    scale, unit = {"m": (1e3, "mm"), "s": (1e3, "ms"), "rad": (1e3, "mrad")}.get(
+        knob.unit, (1.0, "" if knob.unit == "1" else knob.unit)
+    )
+    return f"{verdict.name} {scale * verdict.mean:.3g} +-{scale * verdict.sd:.2g} {unit}".rstrip()
+
+
+def _why(diagnoses: tuple[Diagnosis, ...] | None) -> Iterator[tuple[str, str]]:
+    if diagnoses is None:
+        return
+    if not diagnoses:
+        yield "why", "no failure to explain"
+        return
+    groups = Counter((d.verdict, d.kind) for d in diagnoses)
+    said = [
+        f"{cause} {k} of {len(diagnoses)}{f' ({kind})' if kind else ''}"
+        for (cause, kind), k in groups.most_common()
+    ]
+    yield "why", "; ".join(said)
+
+
+def _remedy(curation: Curation | None) -> Iterator[tuple[str, str]]:
+    if curation is None:
+        return
+    for p in curation.prescriptions:
+        lift = f"{p.lift:+.0f} [{p.lift_lo:+.0f}, {p.lift_hi:+.0f}] points"
+        yield "remedy", f"{p.sentence} Predicts `{p.bucket}` {lift}." if p.trains else p.sentence
+
+
+def _exam(exam: Exam | None) -> Iterator[tuple[str, str]]:
+    if exam is None:
+        return
+    k, n = sum(s.k for s in exam.scores), sum(s.n for s in exam.scores)
+    healed = sum(h.healed for h in exam.healed)
+    yield "exam", f"{percent(k, n)} in simulation; healed {healed} of {len(exam.healed)}"
+    for change in exam.changes:
+        yield (
+            "",
+            (
+                f"  {change.bucket:<24} {change.before_k:>3} -> {change.after_k:>3} of"
+                f" {change.n:<4} {change.direction}"
+            ),
+        )
+    for healed_one in exam.healed:
+        yield (
+            "",
+            (
+                f"  ep:{healed_one.episode[:8]} own {healed_one.own_k}/{healed_one.own_n},"
+                f" siblings {healed_one.before_k} -> {healed_one.siblings_k} of"
+                f" {healed_one.siblings_n}: {'healed' if healed_one.healed else 'not healed'}"
+            ),
+        )
+
+
+def _decision(decision: Decision | None) -> Iterator[tuple[str, str]]:
+    if decision is not None:
+        yield "release", f"{decision.verdict}. {decision.sentence}"

@@ -1,0 +1,153 @@
+"""The whole loop on one screen.
+
+    field -> ingest -> calibrate -> diagnose -> reproduce -> curate -> generate -> train
+          -> evaluate -> release, and round again with the policy that was released
+
+A stage reads named values and writes named values. `x@prev` is the last round's,
+`x@all` every round's so far. It is skipped when the ledger holds its result for
+the same inputs, settings, seed, code and library versions. A kill loses the
+stage it hits and nothing else. Round 0 is the policy as it comes from the plain
+simulator; its field failures open round 1.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gaploop import wiring
+from gaploop.config import LoopConfig
+from gaploop.core import UnknownNameError, spawn
+from gaploop.store import Workcell, source_digest
+from gaploop.wiring import Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One row of the loop: what it reads, what it writes, which settings change it."""
+
+    name: str
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    run: Callable[[Turn], dict[str, str]]
+    settings: tuple[str, ...]
+    cached: bool = True
+    """False for the field: what a robot did does not change with our code."""
+
+
+ROUND = (
+    Stage("field", ("policy@prev",), ("field",), wiring.field, ("task", "field", "trials"), False),
+    Stage("ingest", ("field",), ("screened",), wiring.ingest, ("screen",)),
+    Stage("calibrate", ("field@all", "screened@all", "posterior@prev"), ("posterior",),
+          wiring.calibrate, ("task", "calibrate")),
+    Stage("diagnose", ("policy@prev", "field", "posterior"), ("diagnoses",),
+          wiring.diagnose, ("task", "diagnose")),
+    Stage("reproduce", ("policy@prev", "field", "posterior", "diagnoses"), ("reproductions",),
+          wiring.reproduce, ("task", "reproduce")),
+    Stage("curate", ("field", "posterior", "diagnoses", "reproductions", "curation@prev"),
+          ("curation",), wiring.curate, ("task", "curate")),
+    Stage("generate", ("posterior", "curation"), ("data", "gates"), wiring.generate,
+          ("task", "generate")),
+    Stage("train", ("data@all", "policy@prev"), ("candidate",), wiring.train, ("task", "train")),
+    Stage("evaluate", ("candidate", "policy@prev", "curation", "reproductions"), ("exam",),
+          wiring.evaluate, ("task", "evaluate")),
+    Stage("release", ("exam", "candidate", "policy@prev"), ("decision", "policy"),
+          wiring.release, ("release",)),
+)  # fmt: skip
+"""One turn, in order."""
+
+START = (
+    Stage("generate", (), ("data", "gates"), wiring.demonstrate, ("task", "generate")),
+    Stage("train", ("data",), ("policy",), wiring.first, ("task", "train")),
+)
+"""Round 0: demonstrations in the plain simulator, and the policy they give."""
+
+FLOOR = ("core", "sim", "robots", "tasks", "infer", "policies", "signals", "stats", "store")
+"""Rooms every stage stands on: a change there makes every stage's result a new one."""
+
+
+def advance(
+    cell: Workcell,
+    config: LoopConfig,
+    number: int,
+    *,
+    until: str = "",
+    threads: int = 1,
+    tell: Callable[[str, str], None] = lambda stage, state: None,
+) -> None:
+    """Runs round `number` through to stage `until` (default: all of it).
+
+    tell: called with (stage, "running") before a stage does work, and with
+      (stage, "stored") or (stage, "done") after it.
+
+    Raises:
+      UnknownNameError: for a stage the round does not have.
+    """
+    rows = ROUND if number else START
+    if until and until not in (s.name for s in rows):
+        raise UnknownNameError("stage", until, [s.name for s in rows])
+    for stage in rows:
+        _run(cell, config, number, stage, threads, tell)
+        if stage.name == until:
+            return
+
+
+def current(cell: Workcell) -> int:
+    """The round that is not decided yet: 0 before there is a policy."""
+    refs = cell.ledger.refs()
+    number = 0
+    while f"policy@r{number}" in refs:
+        number += 1
+    return number
+
+
+def _run(
+    cell: Workcell, config: LoopConfig, number: int, stage: Stage, threads: int, tell: Callable
+) -> None:
+    reads = _reads(cell, stage, number)
+    seed = spawn(config.seed, stage.name, number)
+    turn = Turn(cell=cell, config=config, number=number, refs=reads, seed=seed, threads=threads)
+    worked = False
+
+    def work() -> dict[str, str]:
+        nonlocal worked
+        worked = True
+        tell(stage.name, "running")
+        return stage.run(turn)
+
+    settings = {name: getattr(config, name) for name in stage.settings}
+    if stage.cached:
+        outputs = cell.cached(
+            stage.name, work, config=settings, seed=seed, inputs=reads,
+            environment=_stands_on(turn, stage),
+        )  # fmt: skip
+    else:
+        outputs = work()
+    with cell.ledger.transaction():
+        known = cell.ledger.refs()
+        for name in stage.writes:
+            # what was not made this time must not be read as it was made before
+            value = outputs.get(name, "")
+            if known.get(f"{name}@r{number}", "") != value:
+                cell.ledger.set_ref(f"{name}@r{number}", value)
+    tell(stage.name, "done" if worked else "stored")
+
+
+def _stands_on(turn: Turn, stage: Stage) -> dict[str, str]:
+    """Digests of the code below the stages, and of the task's world and module."""
+    versions = {f"source:{room}": source_digest(room) for room in FLOOR}
+    if "task" in stage.settings:
+        versions["world"] = turn.world.digest
+        versions["source:task"] = source_digest(type(turn.task).__module__)
+    return versions
+
+
+def _reads(cell: Workcell, stage: Stage, number: int) -> dict[str, str]:
+    """The digests behind a stage's reads; what does not exist yet is left out."""
+    refs = cell.ledger.refs()
+    found: dict[str, str] = {}
+    for read in stage.reads:
+        name, _, which = read.partition("@")
+        numbers = {"": (number,), "prev": (number - 1,), "all": tuple(range(number + 1))}[which]
+        for k in numbers:
+            if refs.get(f"{name}@r{k}"):
+                found[f"{name}@r{k}"] = refs[f"{name}@r{k}"]
+    return found

@@ -1,0 +1,273 @@
+"""Each stage between the store and its verb: digests in, one call, digests out.
+
+No stage knows the store's names and no stage knows another; this is the only
+place that does. A function here reads what its row in `loop.py` declares and
+returns a digest for each name the row writes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TypeVar
+
+from gaploop.config import LoopConfig
+from gaploop.core import (
+    Curation,
+    Diagnosis,
+    Episode,
+    Exam,
+    Posterior,
+    Reproduction,
+    digest,
+    registry,
+)
+from gaploop.core.protocols import Field, Policy, Task
+from gaploop.store import Workcell, seal
+
+T = TypeVar("T")
+
+
+@dataclass(kw_only=True)
+class Turn:
+    """What a stage of one round may read."""
+
+    cell: Workcell
+    config: LoopConfig
+    number: int
+    refs: dict[str, str]
+    """Name@rK to digest: exactly what the stage's row declares, as far as it exists."""
+    seed: int
+    threads: int = 1
+
+    def ref(self, name: str, back: int = 0) -> str:
+        """Digest of a name of this round, or of `back` rounds ago; empty where it was not made."""
+        return self.refs.get(f"{name}@r{self.number - back}", "")
+
+    def value(self, name: str, cls: type[T], back: int = 0) -> T | None:
+        """The stored value of a name, None where there is none."""
+        found = self.ref(name, back)
+        return self.cell.objects.get(found, cls) if found else None
+
+    def need(self, name: str, cls: type[T]) -> T:
+        """The stored value of a name of this round, which an earlier stage always writes."""
+        return self.cell.objects.get(self.refs[f"{name}@r{self.number}"], cls)
+
+    def policy_folder(self, name: str, back: int = 0) -> Path:
+        return self.cell.objects.tree(self.ref(name, back))
+
+    def policy(self, name: str, back: int = 0) -> Policy:
+        """A stored policy, checked against the task and its own golden pairs."""
+        from gaploop.policies import check_golden, load_policy, require_fit
+
+        policy = load_policy(self.policy_folder(name, back))
+        require_fit(policy.contract, self.task.spec)
+        check_golden(policy)
+        return policy
+
+    def episodes(self, name: str, back: int = 0) -> list[Episode]:
+        from gaploop.store.datasets import read_dataset
+
+        return list(read_dataset(self.cell.dataset(self.ref(name, back))))
+
+    @cached_property
+    def task(self) -> Task:
+        return registry.load("tasks", self.config.task)()
+
+    @cached_property
+    def world(self):
+        from gaploop.sim import World
+
+        return World(self.task, threads=self.threads)
+
+
+# -- the field ----------------------------------------------------------------
+
+
+def field(turn: Turn) -> dict[str, str]:
+    """Field episodes of the released policy. Collected once, whatever happens to us after.
+
+    The incoming folder appears at once when the field is done, and its digest is
+    written down before it moves; a kill at any point finds either the folder, or
+    the note, or neither.
+    """
+    cell = turn.cell
+    key = digest(turn.config.field, turn.ref("policy", 1), turn.config.trials, turn.seed)[:16]
+    note, incoming = f"field:{key}", cell.path / "incoming" / key
+    known = cell.ledger.refs().get(note)
+    if known is None:
+        if not incoming.exists():
+            incoming.parent.mkdir(exist_ok=True)
+            folder = turn.policy_folder("policy", 1)
+            field_of(turn.config).collect(folder, turn.config.trials, turn.seed, incoming)
+        known = seal(incoming)
+        cell.ledger.set_ref(note, known)
+    if incoming.exists():
+        cell.add_dataset(incoming)
+    cell.list_dataset(known)
+    return {"field": known}
+
+
+def field_of(config: LoopConfig) -> Field:
+    """The field a configuration names: `lab-mix:7`, `inbox:logs/`, `command:...`, module:Attr."""
+    name, _, argument = config.field.partition(":")
+    if name in registry.names("fields"):
+        return registry.load("fields", name)(argument, task=config.task)
+    return registry.load("fields", config.field)()
+
+
+# -- the stages ---------------------------------------------------------------
+
+
+def ingest(turn: Turn) -> dict[str, str]:
+    from gaploop.ingest import screen
+
+    found = screen(turn.episodes("field"), turn.config.screen)
+    return {"screened": turn.cell.objects.put(found)}
+
+
+def calibrate(turn: Turn) -> dict[str, str]:
+    from gaploop.calibrate import calibrate as run
+
+    posterior = run(
+        turn.world, _clean(turn), turn.config.calibrate, turn.seed,
+        previous=turn.value("posterior", Posterior, back=1),
+    )  # fmt: skip
+    return {"posterior": turn.cell.objects.put(posterior)}
+
+
+def diagnose(turn: Turn) -> dict[str, str]:
+    from gaploop.diagnose import diagnose as run
+
+    policy, posterior = turn.policy("policy", 1), turn.need("posterior", Posterior)
+    failures = [e for e in turn.episodes("field") if e.success is False]
+    answers = tuple(
+        run(turn.world, policy, posterior, e, turn.config.diagnose, turn.seed)
+        for e in failures[: turn.config.diagnose.failures]
+    )
+    return {"diagnoses": turn.cell.objects.put(answers)}
+
+
+def reproduce(turn: Turn) -> dict[str, str]:
+    from gaploop.reproduce import reproduce as run
+
+    policy, posterior = turn.policy("policy", 1), turn.need("posterior", Posterior)
+    logs = {e.id: e for e in turn.episodes("field")}
+    met = tuple(
+        run(turn.world, policy, posterior, logs[d.episode], d, turn.config.reproduce, turn.seed)
+        for d in turn.need("diagnoses", tuple[Diagnosis, ...])
+    )
+    return {"reproductions": turn.cell.objects.put(met)}
+
+
+def curate(turn: Turn) -> dict[str, str]:
+    from gaploop.curate import curate as run
+
+    last = turn.value("curation", Curation, back=1)
+    curation = run(
+        turn.episodes("field"),
+        turn.need("diagnoses", tuple[Diagnosis, ...]),
+        turn.need("reproductions", tuple[Reproduction, ...]),
+        last.hard_set if last else None,
+        turn.config.curate,
+        turn.seed,
+        spec=turn.task.spec,
+        posterior=turn.need("posterior", Posterior),
+    )
+    return {"curation": turn.cell.objects.put(curation)}
+
+
+def generate(turn: Turn) -> dict[str, str]:
+    """Data where the remedy asks for it; none where nothing is healed by training."""
+    curation = turn.need("curation", Curation)
+    if not any(p.trains for p in curation.prescriptions):
+        return {}
+    return _generated(turn, turn.need("posterior", Posterior), curation)
+
+
+def demonstrate(turn: Turn) -> dict[str, str]:
+    """Round 0: the expert in the plain simulator."""
+    return _generated(turn, None, None)
+
+
+def train(turn: Turn) -> dict[str, str]:
+    """A candidate from all rounds' data, each older round weighing half; none if no data came."""
+    if not turn.ref("data"):
+        return {"candidate": turn.ref("policy", 1)}
+    data = [(k, d) for k in range(turn.number + 1) if (d := turn.refs.get(f"data@r{k}"))]
+    return {"candidate": _trained(turn, [d for _, d in data], [0.5**-k for k, _ in data])}
+
+
+def first(turn: Turn) -> dict[str, str]:
+    return {"policy": _trained(turn, [turn.ref("data")], [1.0])}
+
+
+def evaluate(turn: Turn) -> dict[str, str]:
+    from gaploop.evaluate import evaluate as run
+
+    curation = turn.need("curation", Curation)
+    exam = run(
+        turn.world,
+        turn.policy("candidate"),
+        turn.policy("policy", 1),
+        curation.hard_set,
+        turn.need("reproductions", tuple[Reproduction, ...]),
+        curation.prescriptions,
+        turn.config.evaluate,
+        turn.seed,
+        policy_id=turn.ref("candidate"),
+        against_id=turn.ref("policy", 1),
+    )
+    return {"exam": turn.cell.objects.put(exam)}
+
+
+def release(turn: Turn) -> dict[str, str]:
+    from gaploop.release import decide
+
+    decision = decide(turn.need("exam", Exam), turn.config.release)
+    chosen = turn.ref("candidate") if decision.verdict == "promote" else turn.ref("policy", 1)
+    return {"decision": turn.cell.objects.put(decision), "policy": chosen}
+
+
+# -- inside -------------------------------------------------------------------
+
+
+def _clean(turn: Turn) -> list[Episode]:
+    """Episodes of all rounds that the screen let through, newest round first."""
+    from gaploop.ingest import Screened
+
+    clean: list[Episode] = []
+    for back in range(turn.number):
+        screened = turn.value("screened", Screened, back)
+        if screened is not None:
+            good = set(screened.clean)
+            clean += [e for e in turn.episodes("field", back) if e.id in good]
+    return clean
+
+
+def _generated(
+    turn: Turn, posterior: Posterior | None, curation: Curation | None
+) -> dict[str, str]:
+    from gaploop.generate import generate as run
+    from gaploop.store.datasets import write_dataset
+
+    around = curation.around if curation else ()
+    made = run(turn.world, posterior, around, turn.config.generate, turn.seed)
+    with turn.cell.scratch() as folder:
+        spec = turn.task.spec
+        write_dataset(
+            folder / "data", made.episodes, fps=round(1 / spec.control_dt), robot=spec.robot
+        )
+        data = turn.cell.add_dataset(folder / "data")
+    return {"data": data, "gates": turn.cell.objects.put(made.gate)}
+
+
+def _trained(turn: Turn, data: Sequence[str], weights: Sequence[float]) -> str:
+    from gaploop.train import train as run
+
+    with turn.cell.scratch() as folder:
+        run(
+            [turn.cell.dataset(d) for d in data], weights, turn.task.spec, turn.config.train,
+            turn.seed, folder / "policy",
+        )  # fmt: skip
+        return turn.cell.objects.put_tree(folder / "policy")
