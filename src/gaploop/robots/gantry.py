@@ -56,6 +56,7 @@ class Gantry:
         """(low, high) of the three commands, m."""
         return (-self.reach, -self.reach, -self.stroke), (self.reach, self.reach, 0.01)
 
+    # fmt: off
     def knobs(self) -> tuple[Knob, ...]:
         """How commands are executed, and where this unit's zeros are."""
         kp = [t for a in AXES for t in (
@@ -75,7 +76,10 @@ class Gantry:
             ),
             Knob(
                 name="stiffness", gap="execution", unit="N/m", nominal=self.stiffness,
-                prior=Prior(kind="loguniform", low=0.5 * self.stiffness, high=1.8 * self.stiffness), targets=tuple(kp),
+                targets=tuple(kp),
+                prior=Prior(
+                    kind="loguniform", low=0.5 * self.stiffness, high=1.8 * self.stiffness
+                ),
                 source="servo tuning range",
             ),
             self._zero("x", 0), self._zero("y", 1),

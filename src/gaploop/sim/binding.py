@@ -8,7 +8,6 @@ fields survive a reset of the batch.
 from dataclasses import dataclass
 from typing import Final, Literal
 
-import mujoco
 import numpy as np
 from mujoco.batch import MODEL_FIELDS, Batch
 
@@ -21,6 +20,7 @@ from gaploop.core import (
     TaskSpec,
     UnknownNameError,
 )
+from gaploop.sim.mj import MjModel, mj
 from gaploop.sim.settings import ACTION, EFFECTS, SENSOR, Key, Settings, declaration
 
 _OBJECTS: Final = {
@@ -39,19 +39,11 @@ _OBJECTS: Final = {
 
 _POSITIVE: Final = frozenset({"body_mass", "body_inertia", "geom_size"})
 _NOT_NEGATIVE: Final = frozenset(
-    [
-        "pair_friction",
-        "geom_friction",
-        "dof_damping",
-        "dof_armature",
-        "dof_frictionloss",
-        "jnt_stiffness",
-        "tendon_stiffness",
-        "tendon_damping",
-        "tendon_frictionloss",
-        "actuator_armature",
-        "actuator_damping",
-    ]
+    (
+        *("pair_friction", "geom_friction", "dof_damping", "dof_armature", "dof_frictionloss"),
+        *("jnt_stiffness", "tendon_stiffness", "tendon_damping", "tendon_frictionloss"),
+        *("actuator_armature", "actuator_damping"),
+    )
 )
 
 
@@ -83,7 +75,7 @@ class _Write:
 class Binding:
     """The writes of one world, in order: layout, then knobs."""
 
-    def __init__(self, model: mujoco.MjModel, spec: TaskSpec, space: KnobSpace) -> None:
+    def __init__(self, model: MjModel, spec: TaskSpec, space: KnobSpace) -> None:
         self._model, self._spec, self._space = model, spec, space
         self._writes = [
             _Write(owner=v.name, column=i, layout=isinstance(v, LayoutVariable), target=t, slot=s)
@@ -93,7 +85,7 @@ class Binding:
         ]
         self.fields = sorted({w.slot.field for w in self._writes if w.slot.source == "model"})
         self._needs_const = any(
-            f in mujoco.MjModel._setconst_inputs or f.startswith("opt.") for f in self.fields
+            f in mj.MjModel._setconst_inputs or f.startswith("opt.") for f in self.fields
         )
         self._keys = {w.slot.key for w in self._writes if w.slot.source == "setting"}
 
@@ -109,7 +101,7 @@ class Binding:
             the model cannot carry.
         """
         self._check_shapes(attempts)
-        batch.reset(stage=mujoco.mjtStage.mjSTAGE_NONE.value)
+        batch.reset(stage=mj.mjtStage.mjSTAGE_NONE.value)
         for field in self.fields:
             batch.expand(field)[:] = _base(self._model, field)
         n = len(attempts)
@@ -183,13 +175,20 @@ class Binding:
                 )
 
 
-def resolve(model: mujoco.MjModel, spec: TaskSpec, target: Target, owner: str) -> Slot:
-    """The slot a target points to.
+def resolve(model: MjModel, spec: TaskSpec, target: Target, owner: str) -> Slot:
+    """The slot a target of the knob or layout variable `owner` points to.
 
     Raises:
-      KnobError: a path that cannot be written; names `owner`.
-      UnknownNameError: an object, field, channel or setting that is not there.
+      KnobError: a path that cannot be written, or an object, field, channel or
+        setting that is not there; lists those that are.
     """
+    try:
+        return _resolve(model, spec, target)
+    except UnknownNameError as error:
+        raise KnobError(f"{owner!r} cannot be bound to {target.path}: {error}") from error
+
+
+def _resolve(model: MjModel, spec: TaskSpec, target: Target) -> Slot:
     kind, name, field, index = target.parts()
     if kind in ("action", "sensor", "effect"):
         return _setting(spec, kind, name, field, index)
@@ -199,21 +198,21 @@ def resolve(model: mujoco.MjModel, spec: TaskSpec, target: Target, owner: str) -
             raise UnknownNameError("option", name, _options())
         return Slot(source="model", field=full, columns=_columns(_base(model, full), index, target))
     if kind in ("qpos", "qvel"):
-        joint = _object(model, "joint", name)
+        joint = object_id(model, "joint", name)
         start = int((model.jnt_qposadr if kind == "qpos" else model.jnt_dofadr)[joint])
         return Slot(source="state", field=kind, columns=(start + (index or 0),))
     if kind == "mocap":
         return _mocap(model, name, field, index, target)
     if kind not in _OBJECTS:
         known = [*_OBJECTS, "opt", "qpos", "qvel", "mocap", "action", "sensor", "effect"]
-        raise UnknownNameError(f"target kind ({owner})", kind, known)
+        raise UnknownNameError("target kind", kind, known)
     return _model_field(model, kind, name, field, index, target)
 
 
 def _model_field(
-    model: mujoco.MjModel, kind: str, name: str, field: str, index: int | None, target: Target
+    model: MjModel, kind: str, name: str, field: str, index: int | None, target: Target
 ) -> Slot:
-    row = _object(model, kind, name)
+    row = object_id(model, kind, name)
     for prefix in _OBJECTS[kind]:
         full = prefix + field
         if full not in MODEL_FIELDS:
@@ -225,8 +224,8 @@ def _model_field(
     raise UnknownNameError(f"{kind} field", field, known)
 
 
-def _mocap(model: mujoco.MjModel, name: str, field: str, index: int | None, target: Target) -> Slot:
-    row = int(model.body_mocapid[_object(model, "body", name)])
+def _mocap(model: MjModel, name: str, field: str, index: int | None, target: Target) -> Slot:
+    row = int(model.body_mocapid[object_id(model, "body", name)])
     if row < 0:
         raise KnobError(f"Body {name!r} is no mocap body, so {target.path} cannot be written.")
     if field == "yaw":
@@ -269,15 +268,15 @@ def _width(spec: TaskSpec, key: Key) -> int:
     return len(spec.command)
 
 
-def _object(model: mujoco.MjModel, kind: str, name: str) -> int:
+def object_id(model: MjModel, kind: str, name: str) -> int:
     """Id of a named object; the error lists those that exist."""
     kinds = {"joint": "JOINT", "equality": "EQUALITY"}
-    code = getattr(mujoco.mjtObj, f"mjOBJ_{kinds.get(kind, kind.upper())}")
-    found = mujoco.mj_name2id(model, code, name)
+    code = getattr(mj.mjtObj, f"mjOBJ_{kinds.get(kind, kind.upper())}")
+    found = mj.mj_name2id(model, code, name)
     if found < 0:
         counts = {"joint": "njnt", "camera": "ncam", "equality": "neq", "actuator": "nu"}
         count = getattr(model, counts.get(kind, f"n{kind}"))
-        names = [mujoco.mj_id2name(model, code, i) for i in range(count)]
+        names = [mj.mj_id2name(model, code, i) for i in range(count)]
         raise UnknownNameError(kind, name, [n for n in names if n])
     return found
 
@@ -291,7 +290,7 @@ def _columns(values: np.ndarray, index: int | None, target: Target) -> tuple[int
     return (index,)
 
 
-def _base(model: mujoco.MjModel, field: str) -> np.ndarray:
+def _base(model: MjModel, field: str) -> np.ndarray:
     if field.startswith("opt."):
         return np.asarray(getattr(model.opt, field[4:]))
     return getattr(model, field)

@@ -3,11 +3,11 @@
 They are what stand-in worlds have and a fitted model lacks.
 """
 
-import mujoco
 import numpy as np
 from mujoco.batch import Batch
 
 from gaploop.core import KnobError, TaskSpec
+from gaploop.sim.mj import MjModel, mj
 from gaploop.sim.settings import EFFECTS, Settings
 
 
@@ -61,13 +61,13 @@ class Effects:
             self._friction[:, self._dofs] = self._base
 
 
-def command_dofs(model: mujoco.MjModel, spec: TaskSpec) -> np.ndarray:
+def command_dofs(model: MjModel, spec: TaskSpec) -> np.ndarray:
     """(a,) degree of freedom behind each command; KnobError where there is none."""
     dofs = []
     for name in spec.command:
         actuator = model.actuator(name)
         joint = int(actuator.trnid[0])
-        if int(model.actuator_trntype[actuator.id]) != mujoco.mjtTrn.mjTRN_JOINT:
+        if int(model.actuator_trntype[actuator.id]) != mj.mjtTrn.mjTRN_JOINT:
             raise KnobError(f"Actuator {name!r} drives no single joint, so joint effects fail.")
         dofs.append(int(model.jnt_dofadr[joint]))
     return np.array(dofs)

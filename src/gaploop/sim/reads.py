@@ -7,12 +7,12 @@ MuJoCo itself; at the start of an attempt all is current.
 
 from typing import Final
 
-import mujoco
 import numpy as np
 from mujoco.batch import Batch
 
 from gaploop.core import Channel, InputError, Target, UnknownNameError
-from gaploop.sim.binding import _object
+from gaploop.sim.binding import object_id
+from gaploop.sim.mj import MjModel
 
 _OUTPUTS: Final = {
     "site": {"pos": "site_xpos", "mat": "site_xmat"},
@@ -49,7 +49,7 @@ class Reader:
                 out[:, to] = flat[:, source]
 
 
-def locate(model: mujoco.MjModel, path: str) -> tuple[str, int]:
+def locate(model: MjModel, path: str) -> tuple[str, int]:
     """(bindable field, flat index) of a read path.
 
     Raises UnknownNameError for a kind, object or field that is not there.
@@ -57,19 +57,19 @@ def locate(model: mujoco.MjModel, path: str) -> tuple[str, int]:
     kind, name, field, index = Target(path=path).parts()
     at = index or 0
     if kind in ("qpos", "qvel"):
-        joint = _object(model, "joint", name)
+        joint = object_id(model, "joint", name)
         start = (model.jnt_qposadr if kind == "qpos" else model.jnt_dofadr)[joint]
         return kind, int(start) + at
     if kind == "mocap":
-        row = int(model.body_mocapid[_object(model, "body", name)])
+        row = int(model.body_mocapid[object_id(model, "body", name)])
         if row < 0 or field not in ("pos", "quat"):
             raise UnknownNameError("mocap read", path, ("mocap:BODY.pos[i]", "mocap:BODY.quat[i]"))
         return f"mocap_{field}", row * (3 if field == "pos" else 4) + at
     if kind == "sensor":
-        return "sensordata", int(model.sensor_adr[_object(model, "sensor", name)]) + at
+        return "sensordata", int(model.sensor_adr[object_id(model, "sensor", name)]) + at
     if kind not in _OUTPUTS:
         raise UnknownNameError("read", kind, [*_OUTPUTS, "qpos", "qvel", "mocap", "sensor"])
     if field not in _OUTPUTS[kind]:
         raise UnknownNameError(f"{kind} read", field, _OUTPUTS[kind])
     size = {"pos": 3, "quat": 4, "mat": 9}.get(field, 1)
-    return _OUTPUTS[kind][field], _object(model, kind, name) * size + at
+    return _OUTPUTS[kind][field], object_id(model, kind, name) * size + at

@@ -130,7 +130,7 @@ class Settings:
             total = total if value is None else total + value[:, 0]
         if (total > DELAY_BUFFER).any():
             raise KnobError(
-                f"The command delay of attempt {int(np.argmax(total))} adds up to {total.max():g} s.",
+                f"The delay of attempt {int(np.argmax(total))} adds up to {total.max():g} s.",
                 hint=f"The buffer holds {DELAY_BUFFER:g} s.",
             )
 

@@ -7,7 +7,6 @@ comes from its seed, so it is the same alone, in any batch, on any thread count.
 from collections import OrderedDict
 from typing import Final
 
-import mujoco
 import numpy as np
 from mujoco.batch import Batch
 
@@ -24,6 +23,7 @@ from gaploop.core.protocols import Controller, Task
 from gaploop.sim.actions import ActionPipeline
 from gaploop.sim.binding import Binding
 from gaploop.sim.effects import Effects
+from gaploop.sim.mj import MjModel, mj
 from gaploop.sim.noise import Draws
 from gaploop.sim.observe import ObservationBuilder
 from gaploop.sim.reads import Reader
@@ -59,7 +59,7 @@ class World:
         self._binding = Binding(self.model, self.spec, self.space)
         self._cache: OrderedDict[int, tuple[Batch, list[Reader]]] = OrderedDict()
         self._batch(1)  # resolves every read, so that a typo shows here
-        self.digest = digest(xml, self.spec, self.space, mujoco.__version__, PIPELINE_VERSION)
+        self.digest = digest(xml, self.spec, self.space, mj.__version__, PIPELINE_VERSION)
 
     def attempts(
         self,
@@ -208,7 +208,7 @@ class World:
         rest = np.zeros((batch.nsim, len(self._actuators)))
         for column, i in enumerate(self._actuators):
             servo = model.actuator_biasprm[i, 1] != 0
-            if servo and model.actuator_trntype[i] == mujoco.mjtTrn.mjTRN_JOINT:
+            if servo and model.actuator_trntype[i] == mj.mjtTrn.mjTRN_JOINT:
                 joint = model.actuator_trnid[i, 0]
                 rest[:, column] = batch.bind("qpos")[:, model.jnt_qposadr[joint]]
         return rest
@@ -235,19 +235,19 @@ def _silence(settings: Settings) -> None:
 
 def _quiet() -> None:
     """Diverged simulations are counted and reported as void; MuJoCo need not write a log file."""
-    config = mujoco.MjLogConfig.get()
+    config = mj.MjLogConfig.get()
     config.logto_file = config.logto_console = False
-    mujoco.MjLogConfig.set(config)
+    mj.MjLogConfig.set(config)
 
 
-def _compile(xml: str, name: str) -> mujoco.MjModel:
+def _compile(xml: str, name: str) -> MjModel:
     try:
-        return mujoco.MjModel.from_xml_string(xml)
+        return mj.MjModel.from_xml_string(xml)
     except ValueError as error:
         raise InputError(f"The MJCF of task {name!r} does not compile: {error}.") from error
 
 
-def _substeps(model: mujoco.MjModel, control_dt: float) -> int:
+def _substeps(model: MjModel, control_dt: float) -> int:
     ratio = control_dt / model.opt.timestep
     if round(ratio) < 1 or abs(ratio - round(ratio)) > 1e-6:
         raise InputError(
@@ -257,10 +257,10 @@ def _substeps(model: mujoco.MjModel, control_dt: float) -> int:
     return round(ratio)
 
 
-def _actuators(model: mujoco.MjModel, names: tuple[str, ...]) -> np.ndarray:
-    from gaploop.sim.binding import _object
+def _actuators(model: MjModel, names: tuple[str, ...]) -> np.ndarray:
+    from gaploop.sim.binding import object_id
 
-    return np.array([_object(model, "actuator", name) for name in names])
+    return np.array([object_id(model, "actuator", name) for name in names])
 
 
 def _rows(values: np.ndarray, n: int, width: int, what: str) -> np.ndarray:

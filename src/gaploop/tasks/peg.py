@@ -82,7 +82,7 @@ class Peg:
                     targets=(Target(path=f"mocap:hole.pos[{i}]"),),
                 )
                 for i, a in enumerate("xy")
-            ),  # fmt: skip
+            ),
             knobs=KnobSpace(knobs=(*_contact_knobs(), *self.robot.knobs(), *_pose_knobs())),
             stages=STAGES,
             contract=self.robot.contract(hole, rate=20.0),
@@ -149,7 +149,7 @@ def _contact_knobs() -> tuple[Knob, ...]:
             prior=Prior(low=0.6e-3, high=2.0e-3),
             # the walls stand at zero clearance in the model and are moved outward
             targets=tuple(
-                Target(path=f"geom:{w}.pos[{'xy'.index(w[1])}]", op="add", scale=1.0 - 2.0 * (w[0] == "n"))
+                Target(path=f"geom:{w}.pos[{'xy'.index(w[1])}]", op="add", scale=_side(w))
                 for w in WALLS
             ),
             source="tolerance class of the mating parts",
@@ -158,8 +158,7 @@ def _contact_knobs() -> tuple[Knob, ...]:
             name="wall_friction", gap="dynamics", unit="1", nominal=0.2,
             prior=Prior(low=0.05, high=0.6),
             targets=tuple(
-                Target(path=f"pair:{c}_{w}.friction[{i}]")
-                for c in CORNERS for w in WALLS for i in (0, 1)
+                Target(path=f"pair:{c}_{w}.friction[{i}]") for c, w in _touching() for i in (0, 1)
             ),
             source="plastic and metal, dry to greased",
         ),
@@ -190,11 +189,15 @@ def _pose_knobs() -> tuple[Knob, ...]:
     )  # fmt: skip
 
 
+def _side(wall: str) -> int:
+    return 1 if wall[0] == "p" else -1
+
+
 def _walls() -> str:
     side, span = HALF + WALL, HALF + 2 * WALL
     boxes = []
     for wall in WALLS:
-        sign = 1 if wall[0] == "p" else -1
+        sign = _side(wall)
         pos = (sign * side, 0) if wall[1] == "x" else (0, sign * side)
         size = (WALL, span) if wall[1] == "x" else (span, WALL)
         boxes.append(
@@ -217,9 +220,12 @@ def _peg() -> str:
 
 
 def _pairs() -> str:
-    return "".join(
-        f'<pair name="{c}_{w}" geom1="{c}" geom2="{w}"/>' for c in CORNERS for w in WALLS
-    )
+    return "".join(f'<pair name="{c}_{w}" geom1="{c}" geom2="{w}"/>' for c, w in _touching())
+
+
+def _touching() -> list[tuple[str, str]]:
+    """Corners and the walls on their side: the opposite ones are a peg's width away."""
+    return [(c, w) for c in CORNERS for w in WALLS if w[0] == c["xy".index(w[1])]]
 
 
 def _judge(recording: Recording) -> Judgement:
