@@ -2,8 +2,8 @@
 
 from typing import Any
 
-import pyarrow
-import pyarrow.parquet
+import pyarrow  # pyright: ignore[reportMissingTypeStubs]
+import pyarrow.parquet  # pyright: ignore[reportMissingTypeStubs]
 
 pa: Any = pyarrow
 pq: Any = pyarrow.parquet

@@ -5,7 +5,6 @@ import json
 from collections.abc import Mapping
 from functools import cache
 from hashlib import sha256
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,8 @@ VERSIONED = ("mujoco", "numpy", "torch")
 @cache
 def environment() -> dict[str, str]:
     """Versions of what computes, read from package metadata: nothing is imported."""
+    from importlib import metadata  # slow to load, and only a stage call needs it
+
     found: dict[str, str] = {}
     for name in VERSIONED:
         try:

@@ -11,7 +11,7 @@ meta/gaploop/                             the sidecar: what the format cannot sa
 import contextlib
 import re
 import string
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, cast
@@ -162,7 +162,7 @@ def read_json(path: Path, cls: type[T]) -> T:
 
 
 @contextlib.contextmanager
-def reading(path: Path) -> Iterator[None]:
+def reading(path: Path) -> Generator[None, None, None]:
     """Turns whatever a damaged file makes a library raise into one sentence."""
     try:
         yield

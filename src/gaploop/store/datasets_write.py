@@ -167,7 +167,7 @@ class _Writer:
                 "dataset_to_index": self.frames + length,
                 "meta/episodes/chunk_index": 0,
                 "meta/episodes/file_index": 0,
-                **{f"stats/{k}/{n}": s[n] for k, s in stats.items() for n in NAMES},
+                **{f"stats/{k}/{n}": s[n].tolist() for k, s in stats.items() for n in NAMES},
             }
         )
         self._line(episode)
@@ -413,7 +413,7 @@ def _write_tasks(path: Path, texts: list[str]) -> None:
     try:
         file.write(
             pa.Table.from_arrays(
-                [pa.array(range(len(texts)), pa.int64()), pa.array(texts, pa.string())],
+                [pa.array(list(range(len(texts))), pa.int64()), pa.array(texts, pa.string())],
                 schema=schema,
             )
         )

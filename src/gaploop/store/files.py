@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import uuid
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 
 from gaploop.core.errors import InputError, WorkcellError
@@ -16,7 +16,7 @@ _BLOCK = 1 << 20
 
 
 @contextlib.contextmanager
-def saving(path: Path) -> Iterator[None]:
+def saving(path: Path) -> Generator[None, None, None]:
     """Turns a failed write under `path` into one sentence.
 
     Raises:

@@ -8,7 +8,7 @@ import contextlib
 import json
 import sqlite3
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,7 +75,7 @@ class Ledger:
     # -- writing ------------------------------------------------------------
 
     @contextlib.contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self) -> Generator[None, None, None]:
         """All that is written inside is stored together, or not at all. May be nested."""
         if self._depth:
             yield
@@ -254,7 +254,7 @@ class Ledger:
             return self._db.execute(query, values).fetchall()
 
     @contextlib.contextmanager
-    def _guard(self) -> Iterator[None]:
+    def _guard(self) -> Generator[None, None, None]:
         try:
             yield
         except sqlite3.Error as error:

@@ -3,7 +3,7 @@
 import contextlib
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 
 from gaploop.core.errors import WorkcellError
@@ -24,7 +24,7 @@ os.register_at_fork(after_in_child=_forget_in_child)
 
 
 @contextlib.contextmanager
-def locked(path: Path, what: str) -> Iterator[None]:
+def locked(path: Path, what: str) -> Generator[None, None, None]:
     """Holds the lock file `path` for the time of the block.
 
     Raises:

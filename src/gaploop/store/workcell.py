@@ -13,7 +13,7 @@ import dataclasses
 import shutil
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +98,7 @@ class Workcell:
         return self.path / "report"
 
     @contextlib.contextmanager
-    def lock(self) -> Iterator[None]:
+    def lock(self) -> Generator[None, None, None]:
         """Makes this process the only writer, and sweeps what a killed one left behind.
 
         Raises:
@@ -111,7 +111,7 @@ class Workcell:
             yield
 
     @contextlib.contextmanager
-    def scratch(self) -> Iterator[Path]:
+    def scratch(self) -> Generator[Path, None, None]:
         """An empty folder inside the workcell that is gone afterwards."""
         folder = self.tmp / uuid.uuid4().hex
         with saving(folder):
@@ -167,14 +167,7 @@ class Workcell:
 
         dataset = open_dataset(folder)
         digest = seal(folder)
-        rows = [
-            EpisodeRow(
-                id=e.id, dataset=digest, position=i, length=len(next(iter(e.signals.values())).times),
-                robot=e.robot, unit=e.unit, task=e.task, world=e.world, origin=e.origin,
-                policy=e.policy, success=e.success,
-            )
-            for i, e in enumerate(dataset)
-        ]  # fmt: skip
+        rows = [_row(episode, digest, i) for i, episode in enumerate(dataset)]
         move_folder(folder, self.path / "episodes" / digest, self.tmp)
         if not self.ledger.episodes(digest):
             self.ledger.add_episodes(rows)
@@ -210,3 +203,20 @@ class Workcell:
         if row is None:
             raise WorkcellError(f"There is no episode {id[:8]} in {self.path}.")
         return open_dataset(self.dataset(row.dataset)).episode(row.position)
+
+
+def _row(episode: Episode, dataset: str, position: int) -> EpisodeRow:
+    """What the ledger lists of an episode."""
+    return EpisodeRow(
+        id=episode.id,
+        dataset=dataset,
+        position=position,
+        length=len(next(iter(episode.signals.values())).times),
+        robot=episode.robot,
+        unit=episode.unit,
+        task=episode.task,
+        world=episode.world,
+        origin=episode.origin,
+        policy=episode.policy,
+        success=episode.success,
+    )
