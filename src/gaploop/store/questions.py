@@ -46,16 +46,15 @@ def connect(cell: Workcell) -> "duckdb.DuckDBPyConnection":
 
 
 def _table(names: list[str], rows: list[tuple[Any, ...]]) -> Any:
-    def kind(name: str) -> Any:
-        if name in _NUMBERS:
-            return pa.int64()
-        return pa.float64() if name in _REALS else pa.string()
-
-    columns = [list(c) for c in zip(*rows, strict=True)] if rows else [[]] * len(names)
-    arrays = [pa.array(c, kind(n)) for n, c in zip(names, columns, strict=True)]
-    if "success" in names:  # SQLite has no truth values
-        at = names.index("success")
-        arrays[at] = pa.array([None if v is None else bool(v) for v in columns[at]], pa.bool_())
+    arrays: list[Any] = []
+    for at, name in enumerate(names):
+        column = [row[at] for row in rows]
+        if name == "success":  # SQLite has no truth values
+            arrays.append(pa.array([None if v is None else bool(v) for v in column], pa.bool_()))
+        elif name in _NUMBERS:
+            arrays.append(pa.array(column, pa.int64()))
+        else:
+            arrays.append(pa.array(column, pa.float64() if name in _REALS else pa.string()))
     return pa.Table.from_arrays(arrays, names=names)
 
 
