@@ -1,0 +1,23 @@
+"""How strict the screen is."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScreenConfig:
+    """Limits of the integrity and timing tests."""
+
+    gap_frames: int = 5
+    """Missing frames in a row from which a hole breaks replay."""
+    rate_tolerance: float = 0.02
+    """Share by which measured and declared rates may differ."""
+    frozen_seconds: float = 0.5
+    """Shortest stretch of equal readings that is reported, in s."""
+    shortest: int = 10
+    """Fewest frames of a usable episode."""
+    short_share: float = 0.25
+    """Share of the median length under which an episode is named short."""
+    saturated_share: float = 0.25
+    """Share of frames at a limit that is reported."""
+    long_lag: float = 0.2
+    """Command-to-reading lag in s from which it is a warning, not a fact."""

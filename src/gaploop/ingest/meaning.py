@@ -1,0 +1,233 @@
+"""Tests on what the numbers mean: units, signs, lag, limits, rate, outcome."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from gaploop.core import Episode
+from gaploop.ingest.config import ScreenConfig
+from gaploop.ingest.integrity import Seen, columns
+from gaploop.signals import Ratio, lag, ratio, saturation
+from gaploop.signals.pairs import Pair, pairs
+
+_TURNS = 50.0
+"""rad: a joint that reads more than eight turns is more likely in degrees."""
+
+
+def meaning(episode: Episode, config: ScreenConfig) -> Iterator[Seen]:
+    """What one episode says about units, signs, lag, limits, rate and outcome."""
+    for pair in pairs(episode):
+        if np.isfinite(pair.command).all() and np.isfinite(pair.measured).all():
+            yield from _pair(pair, config)
+    yield from _range(episode)
+    yield from _limits(episode, config)
+    yield from _control_rate(episode, config)
+    if episode.success is None and episode.origin == "rollout":
+        yield Seen(
+            code="missing_outcome",
+            severity="warning",
+            feature="",
+            message="nobody recorded whether the attempt succeeded",
+            fix="Record an outcome with each attempt; without one it is neither failure nor "
+            "success.",
+        )
+
+
+def _pair(pair: Pair, config: ScreenConfig) -> Iterator[Seen]:
+    label = f"{pair.command_key} -> {pair.measured_key}"
+    if pair.quantity != "torque":  # a torque reading is noisy and its scale is the drive's affair
+        factor = ratio(np.array([np.std(pair.measured)]), np.array([np.std(pair.command)]))
+        if factor.odd and _unit_word(factor.columns[0].name):
+            yield Seen(
+                code="unit_mismatch",
+                severity="error",
+                feature=label,
+                message=f"the reading spreads {factor.columns[0].ratio:.3g} times as wide as its "
+                f"command: {factor.columns[0].name}",
+                fix="Convert one side, or correct the declared unit.",
+            )
+            return
+    if pair.dt <= 0:
+        return
+    # 50 Hz resolve a lag to 1 ms; a trial lag every twentieth of a 5 ms frame costs seconds
+    stride = max(1, round(0.02 / pair.dt))
+    dt = stride * pair.dt
+    found = lag(pair.command[::stride], pair.measured[::stride], dt, longest=max(14.0, 0.5 / dt))
+    if found.ok:
+        slow = found.seconds > config.long_lag
+        yield Seen(
+            code="action_lag",
+            severity="warning" if slow else "info",
+            feature=label,
+            message=f"the reading trails its command by {1e3 * found.seconds:.0f} ms "
+            f"[{1e3 * found.lo:.0f}, {1e3 * found.hi:.0f}], gain {found.gain:.2f}",
+            fix="Measure the lag per robot and train with it; do not shift the data." * slow,
+        )
+    elif found.reason.startswith("inverted"):
+        yield Seen(
+            code="action_inverted",
+            severity="error",
+            feature=label,
+            message=f"the reading moves against its command (correlation {found.correlation:.2f})",
+            fix="Check the sign of this joint in the contract with a single-joint nudge.",
+        )
+
+
+def _unit_word(name: str) -> bool:
+    return any(unit in name.split() for unit in ("deg", "rad", "mm", "m"))
+
+
+def _range(episode: Episode) -> Iterator[Seen]:
+    for key in sorted(episode.signals):
+        signal = episode.signals[key]
+        if signal.unit != "rad":
+            continue
+        table, labels = columns(signal)
+        finite = np.where(np.isfinite(table), table, 0.0)
+        for d in np.flatnonzero(np.ptp(finite, axis=0) > _TURNS):
+            yield Seen(
+                code="unit_mismatch",
+                severity="warning",
+                feature=labels[d],
+                message=f"travels {np.ptp(finite[:, d]):.0f} rad: degrees declared as rad?",
+                fix="State the unit the recorder writes.",
+            )
+
+
+def _limits(episode: Episode, config: ScreenConfig) -> Iterator[Seen]:
+    for key in sorted(episode.signals):
+        if not key.startswith("action"):
+            continue
+        signal = episode.signals[key]
+        table, labels = columns(signal)
+        for d in range(table.shape[1]):
+            if not np.isfinite(table[:, d]).all():
+                continue
+            found = saturation(table[:, d], signal.times)
+            share = found.at_low + found.at_high
+            # a plateau at one end, or at uneven ends, may be a target that rests
+            clipped = min(found.at_low, found.at_high) > 0.01 and abs(
+                found.low + found.high
+            ) < 0.01 * (found.high - found.low)
+            if share < config.saturated_share or found.longest < 3 or not clipped:
+                continue
+            yield Seen(
+                code="saturation",
+                severity="warning",
+                feature=labels[d],
+                message=f"{100 * share:.0f} % of the commands sit at {found.low:.4g} or "
+                f"{found.high:.4g} {signal.unit}",
+                fix="Clipped commands hide what the policy wanted; log it before the clip too.",
+            )
+
+
+def _control_rate(episode: Episode, config: ScreenConfig) -> Iterator[Seen]:
+    """How often commands change, against what is declared."""
+    signal = episode.signals.get("action")
+    if signal is None or len(signal.times) < 20:
+        return
+    table, _ = columns(signal)
+    fresh = np.flatnonzero(np.any(np.diff(table, axis=0) != 0, axis=1)) + 1
+    if len(fresh) < 10:
+        return
+    # the median spacing of changes: rests make a few long ones
+    hz = 1.0 / max(float(np.median(np.diff(signal.times[fresh]))), 1e-9)
+    stated = episode.contract.control_rate
+    if stated.source == "declared" and stated.value:
+        if abs(hz / float(stated.value) - 1) > max(config.rate_tolerance, 0.1):
+            yield Seen(
+                code="control_rate",
+                severity="warning",
+                feature="action",
+                message=f"declared {float(stated.value):g} Hz, commands change at {hz:.3g} Hz",
+                fix="A starved loop or a mislabelled rate: compare send stamps with the loop.",
+            )
+    elif hz < 0.7 * signal.rate:
+        yield Seen(
+            code="control_rate",
+            severity="info",
+            feature="action",
+            message=f"logged at {signal.rate:.3g} Hz, commands change at {hz:.3g} Hz",
+        )
+
+
+def across(episodes: Sequence[Episode]) -> Iterator[tuple[int, Seen]]:
+    """What only a comparison of episodes shows, as (index of the odd one, finding)."""
+    yield from _duplicates(episodes)
+    groups: dict[str, list[int]] = {}
+    for i, episode in enumerate(episodes):
+        groups.setdefault(episode.robot, []).append(i)
+    for members in groups.values():
+        yield from _odd_units(episodes, members)
+
+
+def _duplicates(episodes: Sequence[Episode]) -> Iterator[tuple[int, Seen]]:
+    first: dict[tuple[bytes, ...], int] = {}
+    for i, episode in enumerate(episodes):
+        key = tuple(
+            np.ascontiguousarray(episode.signals[k].values).tobytes()
+            for k in sorted(episode.signals)
+            if k.startswith(("action", "observation."))
+        )
+        if not key:
+            continue
+        if key not in first:
+            first[key] = i
+            continue
+        original = episodes[first[key]]
+        yield (
+            i,
+            Seen(
+                code="duplicate_episode",
+                severity="error",
+                feature="",
+                message=f"same numbers as {original.source or original.id[:8]}",
+                fix="Keep one of them.",
+            ),
+        )
+
+
+def _odd_units(episodes: Sequence[Episode], members: list[int]) -> Iterator[tuple[int, Seen]]:
+    """Episodes whose spread differs from their fellows' by a known unit factor."""
+    if len(members) < 3:
+        return
+    for key in sorted({k for i in members for k in episodes[i].signals}):
+        having = [i for i in members if key in episodes[i].signals]
+        units = {episodes[i].signals[key].unit for i in having}
+        if len(units) > 1:
+            for i in having:
+                yield (
+                    i,
+                    Seen(
+                        code="unit_mismatch",
+                        severity="error",
+                        feature=key,
+                        message=f"declared in {' and '.join(sorted(units))} by different episodes",
+                        fix="Convert all to one unit.",
+                    ),
+                )
+            continue
+        tables = {i: columns(episodes[i].signals[key])[0] for i in having}
+        widths = {t.shape[1] for t in tables.values()}
+        if len(having) < 3 or len(widths) > 1 or units & {"raw", "1", "C", "V", "N m", "N", "A"}:
+            continue
+        spread = {
+            i: np.nanstd(np.where(np.isfinite(t), t, np.nan), axis=0)
+            for i, t in tables.items()
+            if len(t)
+        }
+        typical = np.median(np.stack(list(spread.values())), axis=0)
+        for i, sd in spread.items():
+            found: Ratio = ratio(sd, typical)
+            if _unit_word(found.shared.name) and found.shared.confidence >= 0.9:
+                yield (
+                    i,
+                    Seen(
+                        code="unit_mismatch",
+                        severity="error",
+                        feature=key,
+                        message=f"spreads {found.shared.ratio:.3g} times as wide as in the other "
+                        f"episodes: {found.shared.name}",
+                        fix="Convert this episode.",
+                    ),
+                )

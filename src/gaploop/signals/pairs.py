@@ -1,0 +1,104 @@
+"""Commands beside the readings that should follow them, on the readings' stamps."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gaploop.core import Episode, Signal
+from gaploop.core.units import FACTORS
+
+_QUANTITY = {
+    "rad": "angle", "deg": "angle", "mrad": "angle", "rad/s": "angular velocity",
+    "deg/s": "angular velocity", "m": "length", "cm": "length", "mm": "length", "um": "length",
+    "m/s": "velocity", "mm/s": "velocity", "N m": "torque", "N": "force", "A": "current",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """One column of a command and the column that should follow it, both in SI."""
+
+    column: str
+    """Name of the column, its index where it has none."""
+    quantity: str
+    """angle, length, torque, ...; empty where no unit is known."""
+    unit: str
+    """SI unit of both series, `raw` where it is not known."""
+    command_key: str
+    measured_key: str
+    times: np.ndarray
+    """(T,) s, stamps of the reading."""
+    command: np.ndarray
+    """(T,) the command in force at each stamp (held since it was sent)."""
+    measured: np.ndarray
+    """(T,)"""
+
+    @property
+    def dt(self) -> float:
+        """Median positive period in s, 0 where there is none."""
+        steps = np.diff(self.times)
+        steps = steps[steps > 0]
+        return float(np.median(steps)) if len(steps) else 0.0
+
+
+def pairs(episode: Episode) -> tuple[Pair, ...]:
+    """Every column that is both commanded and read in the same quantity.
+
+    A command pairs with one reading: of its own quantity and width, or, where no
+    units are known, of its own column names. A delta command pairs with nothing.
+    """
+    if episode.contract.action_mode.value in ("delta", "velocity"):
+        return ()
+    found: list[Pair] = []
+    for key in sorted(episode.signals):
+        if key == "action" or key.startswith("action."):
+            reading = _partner(episode, episode.signals[key])
+            if reading is not None:
+                found += _columns(episode.signals[key], reading)
+    return tuple(found)
+
+
+def _partner(episode: Episode, command: Signal) -> Signal | None:
+    width = _table(command).shape[1]
+    readings = [
+        s
+        for k, s in sorted(episode.signals.items())
+        if k.startswith("observation.") and np.ndim(s.values) <= 2 and _table(s).shape[1] == width
+    ]
+    quantity = _QUANTITY.get(command.unit, "")
+    if quantity:
+        same = [s for s in readings if _QUANTITY.get(s.unit, "") == quantity]
+    else:
+        same = [
+            s for s in readings if s.unit == command.unit and s.columns == command.columns != ()
+        ]
+    # the joint state comes before anything else that happens to share unit and width
+    same.sort(key=lambda s: (s.name != "observation.state", s.columns != command.columns, s.name))
+    named = [s for s in same if s.name == "observation.state" or s.columns == command.columns]
+    return named[0] if named else None
+
+
+def _columns(command: Signal, reading: Signal) -> list[Pair]:
+    sent, seen = _table(command), _table(reading)
+    held = np.searchsorted(command.times, reading.times, side="right") - 1
+    sent = sent[np.clip(held, 0, len(sent) - 1)]
+    quantity = _QUANTITY.get(command.unit, "")
+    unit = next((u for u, q in _QUANTITY.items() if q == quantity and FACTORS[u] == 1.0), "raw")
+    return [
+        Pair(
+            column=(command.columns or tuple(str(c) for c in range(sent.shape[1])))[i],
+            quantity=quantity,
+            unit=unit,
+            command_key=command.name,
+            measured_key=reading.name,
+            times=np.asarray(reading.times, dtype=float),
+            command=sent[:, i] * FACTORS.get(command.unit, 1.0),
+            measured=seen[:, i] * FACTORS.get(reading.unit, 1.0),
+        )
+        for i in range(sent.shape[1])
+    ]
+
+
+def _table(signal: Signal) -> np.ndarray:
+    values = np.asarray(signal.values, dtype=float)
+    return values.reshape(len(values), -1)
