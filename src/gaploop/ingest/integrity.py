@@ -11,7 +11,6 @@ from gaploop.ingest.findings import Severity
 from gaploop.signals import frozen, rate
 from gaploop.signals.spans import spans
 
-
 _VELOCITY = ("rad/s", "deg/s", "m/s")
 _RESTING = (*_VELOCITY, "1", "C", "K", "raw", "V")
 
