@@ -55,7 +55,7 @@ def _mlp_policy(tmp_path_factory, mlp_graph):
             for s in sizes
         ]
         graph = mlp_graph(
-            shift=np.zeros(32, "f4"), scale=np.ones(32, "f4"), clip=10.0, layers=layers,
+            shift=np.zeros(32, "f4"), mix=np.eye(32, dtype="f4"), clip=10.0, layers=layers,
             out_scale=np.ones(3, "f4"), out_shift=np.zeros(3, "f4"),
             low=np.full(3, -9, "f4"), high=np.full(3, 9, "f4"), chunk=16,
         )  # fmt: skip

@@ -11,8 +11,8 @@ import numpy as np
 from gaploop.core import MissingExtraError, generator, spawn
 from gaploop.train.config import TrainConfig
 from gaploop.train.normalise import Normaliser
+from gaploop.train.pairs import Windows
 from gaploop.train.report import Epoch
-from gaploop.train.windows import Windows
 
 if TYPE_CHECKING:
     import torch
@@ -186,7 +186,7 @@ def _tensors(windows: Windows, normaliser: Normaliser, config: TrainConfig) -> _
     weight = np.repeat(windows.weights, windows.chunks.shape[2], axis=1)
     return _Data(
         z=z,
-        target=torch.from_numpy(target.reshape(len(windows), -1)),
+        target=torch.from_numpy(target.reshape(weight.shape)),
         weight=torch.from_numpy(weight),
     )
 

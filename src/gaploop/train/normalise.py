@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gaploop.core import digest
-from gaploop.train.windows import Windows
+from gaploop.train.pairs import Windows
 
 FLOOR = 1e-6
 """A standard deviation below this share of the column's size counts as constant."""

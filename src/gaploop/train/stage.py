@@ -24,8 +24,8 @@ from gaploop.train.config import TrainConfig
 from gaploop.train.export import mlp_graph
 from gaploop.train.net import Trained, train_network
 from gaploop.train.normalise import Normaliser, fit_normaliser
+from gaploop.train.pairs import Windows, join, windows
 from gaploop.train.report import Source, TrainReport
-from gaploop.train.windows import Windows, join, windows
 
 
 def train(
@@ -62,6 +62,7 @@ def fit_policy(
     """As `train`, on episodes in memory: one sequence a dataset."""
     started, started_cpu = time.perf_counter(), time.process_time()
     _check(sources, weights, out)
+    weights = [w / sum(weights) for w in weights]
     parts = [windows(s, spec, config.chunk, after=config.after) for s in sources]
     every = join(parts, renumber=True)
     kept = _held_out(parts, config, seed)
@@ -136,15 +137,14 @@ def _mixture(
     weights: Sequence[float],
     config: TrainConfig,
 ) -> tuple[Source, ...]:
-    total = sum(weights)
     return tuple(
         Source(
             dataset=digest([e.id for e in episodes]),
             episodes=len(episodes),
             real=sum(e.world == "real" for e in episodes),
             frames=len(part),
-            share=weight / total,
-            epochs=weight / total * config.steps * config.batch / len(part),
+            share=weight,
+            epochs=weight * config.steps * config.batch / len(part),
         )
         for episodes, part, weight in zip(sources, parts, weights, strict=True)
     )

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from gaploop.core import ContractError, Episode, InputError, Signal, TaskSpec
-from gaploop.sim.observe import frames, frames_to_history
 
 WEIGHT = "frame_weight"
 """Optional signal: how much each frame decides."""
@@ -74,6 +73,9 @@ def join(parts: Sequence[Windows], *, renumber: bool = False) -> Windows:
 
 
 def _one(episode: Episode, spec: TaskSpec, chunk: int, after: float, index: int) -> Windows:
+    # imported here: sim loads MuJoCo, and reading a configuration should not wait for it
+    from gaploop.sim.observe import frames, frames_to_history
+
     name = episode.source or f"episode {index}"
     command = _command(episode, spec, name)
     steps = len(command)
@@ -149,9 +151,9 @@ def _signal(episode: Episode, key: str, name: str) -> Signal:
 def _table(signal: Signal, width: int, name: str) -> np.ndarray:
     """(T, width) finite float64."""
     values = np.asarray(signal.values, dtype=np.float64)
-    values = values.reshape(len(values), -1)
-    if not len(values):
+    if not values.size:
         raise InputError(f"{name}: {signal.name!r} is empty.", hint="Leave empty episodes out.")
+    values = values.reshape(len(values), -1)
     if values.shape[1] != width:
         raise ContractError(
             f"{name}: {signal.name!r} has {values.shape[1]} columns, the task expects {width}."
