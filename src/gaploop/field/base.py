@@ -1,0 +1,71 @@
+"""What every field does alike: a staging folder, a check, one rename."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from gaploop.core import FieldError, GaploopError, registry
+from gaploop.store.datasets import open_dataset
+
+
+def collected(out: Path) -> bool:
+    """Whether `out` already holds a field run; a field run is never repeated.
+
+    Raises FieldError when something else is in the way.
+    """
+    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
+        return False
+    try:
+        open_dataset(out)
+    except GaploopError as error:
+        raise FieldError(
+            f"{out} is in the way and is no field run: {error}", hint="Move it aside."
+        ) from error
+    return True
+
+
+@contextmanager
+def staged(out: Path) -> Iterator[Path]:
+    """A path beside `out` to write to; it becomes `out` in one rename, or vanishes.
+
+    The path does not exist at first, nor does anything of an earlier, killed run.
+    """
+    part = out.with_name(f".{out.name}.part")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(part, ignore_errors=True)
+        yield part
+        if out.exists():
+            out.rmdir()
+        part.rename(out)
+    except OSError as error:
+        raise FieldError(f"{out} cannot be written: {error}.") from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def checked(folder: Path, who: str, task: str = "") -> int:
+    """Episodes in a folder a field left.
+
+    Raises FieldError when it is no dataset, is empty, or lacks a feature that the
+    task's observation needs.
+    """
+    try:
+        dataset = open_dataset(folder, finite=False)  # NaN is for the screen to find
+        for _ in dataset:
+            pass
+    except GaploopError as error:
+        raise FieldError(f"{who} left no readable LeRobot v3 folder: {error}") from error
+    info = dataset.info
+    if not info.episodes:
+        raise FieldError(f"{who} left a folder without a single episode.")
+    if task:
+        spec = registry.load("tasks", task)().spec
+        for key in (*(c.key for c in spec.observed), "action"):
+            if key not in info.features:
+                raise FieldError(
+                    f"{who} left a folder without the feature {key!r}, which task {task!r} needs.",
+                    hint=f"It has: {', '.join(sorted(info.features))}.",
+                )
+    return info.episodes

@@ -1,0 +1,143 @@
+"""Stand-in fields: simulated worlds whose truth the loop cannot see.
+
+A stand-in runs in a process of its own,
+
+    python -m gaploop.field.labs --family lab-mix --seed 7 --task peg \\
+        --policy DIR --trials 20 --run-seed 1 --out DIR
+
+and leaves a LeRobot v3 folder: readings, commands, and the verdict of its own
+detector at the hole. No true state, no knob, no start: what a log of a robot
+has, and no more. Sim-to-sim, and called so: the episodes' world is `stand-in`.
+"""
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gaploop.core import ConfigError, Episode, FieldError, GaploopError, Label, registry, spawn
+from gaploop.field.base import checked, collected, staged
+from gaploop.field.truth import FAMILIES, truth_world
+
+DETECTOR = "stand-in detector@1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lab:
+    """One stand-in of a seeded family."""
+
+    family: str
+    seed: int
+    task: str
+    timeout_s: float = 600.0
+
+    def collect(self, policy: Path, trials: int, seed: int, out: Path) -> None:
+        """Run the policy in the stand-in's own process.
+
+        Raises FieldError with that process's last words; then nothing is left.
+        """
+        if collected(out):
+            return
+        with staged(out.absolute()) as part:
+            given = {
+                "family": self.family, "seed": self.seed, "task": self.task,
+                "policy": policy.absolute(), "trials": trials, "run-seed": seed, "out": part,
+            }  # fmt: skip
+            words = [f"--{key}={value}" for key, value in given.items()]
+            who = f"The stand-in {self.family}:{self.seed}"
+            call = [sys.executable, "-m", "gaploop.field.labs", *words]
+            try:
+                done = subprocess.run(
+                    call, capture_output=True, text=True, timeout=self.timeout_s, check=False
+                )
+            except subprocess.TimeoutExpired:
+                raise FieldError(f"{who} ran past {self.timeout_s:g} s.") from None
+            if done.returncode:
+                last = done.stderr.strip().splitlines()[-1:] or ["no message"]
+                raise FieldError(f"{who} failed: {last[0]}")
+            checked(part, who, self.task)
+
+
+def lab_mix(seed: str | int = 0, *, task: str = "peg") -> Lab:
+    """The family `lab-mix`: several knobs off, and effects that no knob expresses."""
+    try:
+        return Lab(family="lab-mix", seed=int(seed or 0), task=task)
+    except ValueError:
+        raise ConfigError(f"The stand-in is lab-mix:SEED, and {seed!r} is no number.") from None
+
+
+def attempt(
+    family: str, seed: int, task: str, policy: Path, trials: int, run_seed: int
+) -> list[Episode]:
+    """Episodes of a policy in a stand-in, as a robot would log them. Diverged ones are left out.
+
+    Raises ContractError for a policy that does not fit the robot.
+    """
+    from gaploop.policies import ChunkRunner, load_policy, policy_digest, require_fit
+    from gaploop.sim.episodes import to_episodes
+
+    world, knobs = truth_world(family, seed, registry.load("tasks", task)())
+    loaded = load_policy(policy)
+    require_fit(loaded.contract, world.spec)
+    attempts = world.attempts(trials, spawn(run_seed, "stand-in", family, seed), knobs=knobs)
+    recording = world.rollout(attempts, ChunkRunner(loaded))
+    verdict = world.task.judge(recording)
+    episodes = to_episodes(
+        world,
+        attempts,
+        recording,
+        verdict,
+        origin="rollout",
+        policy=policy_digest(policy),
+        world_kind="stand-in",
+    )
+    return [
+        _as_logged(e, f"{family}:{seed}")
+        for e, void in zip(episodes, recording.void, strict=True)
+        if not void
+    ]
+
+
+def _as_logged(episode: Episode, unit: str) -> Episode:
+    """Without what only a simulator knows: its start, its frame weights, its parents."""
+    signals = {
+        k: s for k, s in episode.signals.items() if k == "action" or k.startswith("observation.")
+    }
+    outcome = dict(episode.fact("outcome") or {})
+    outcome["judge"] = DETECTOR
+    logged = replace(episode, signals=signals, unit=unit, parents=(), facts=())
+    fact = Label(subject=logged.id, key="outcome", value=outcome, author=DETECTOR)
+    return replace(logged, facts=(fact,))
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """The stand-in's own process. 0 when `--out` holds the log, 1 with a sentence otherwise."""
+    parser = argparse.ArgumentParser(prog="python -m gaploop.field.labs", description=__doc__)
+    parser.add_argument("--family", required=True, choices=sorted(FAMILIES))
+    parser.add_argument("--seed", type=int, required=True, help="of the stand-in's truth")
+    parser.add_argument("--task", default="peg")
+    parser.add_argument("--policy", type=Path, required=True)
+    parser.add_argument("--trials", type=int, required=True)
+    parser.add_argument("--run-seed", type=int, required=True, help="of starts and noise")
+    parser.add_argument("--out", type=Path, required=True)
+    given = parser.parse_args(words)
+    from gaploop.store.datasets import write_dataset
+
+    try:
+        spec = registry.load("tasks", given.task)().spec
+        episodes = attempt(
+            given.family, given.seed, given.task, given.policy, given.trials, given.run_seed
+        )
+        if not episodes:
+            raise FieldError(f"All {given.trials} attempts diverged.")
+        write_dataset(given.out, episodes, fps=round(1 / spec.control_dt), robot=spec.robot)
+    except GaploopError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

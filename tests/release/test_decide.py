@@ -1,0 +1,88 @@
+from typing import Literal
+
+import numpy as np
+import pytest
+
+from gaploop.core import BucketChange, Exam
+from gaploop.release import ReleaseRule, decide
+from gaploop.stats import paired_change
+
+
+def change(bucket: str, n: int, before: int, after: int) -> BucketChange:
+    """The better policy wins wherever the other one does."""
+    old, new = np.arange(n) < before, np.arange(n) < after
+    found = paired_change(old, new)
+    direction: Literal["rose", "fell", "unchanged"] = "unchanged"
+    if found.p_value < 0.05:
+        direction = "rose" if found.change > 0 else "fell"
+    return BucketChange(
+        bucket=bucket, before_k=before, after_k=after, n=n, p_value=found.p_value,
+        lo=100 * found.lo, hi=100 * found.hi, direction=direction,
+    )  # fmt: skip
+
+
+def verdict(*changes: BucketChange) -> str:
+    return decide(_exam(*changes), ReleaseRule()).verdict
+
+
+def _exam(*changes: BucketChange) -> Exam:
+    return Exam(
+        policy="new", against="old", hard_set="h", scores=(), baseline=(), changes=changes,
+        healed=(),
+    )  # fmt: skip
+
+
+def test_better_and_not_worse_is_promoted() -> None:
+    decision = decide(
+        _exam(change("worked", 100, 95, 96), change("late", 60, 5, 50)), ReleaseRule()
+    )
+    assert decision.verdict == "promote"
+    assert all(g.passed for g in decision.gates)
+    assert "5/60 -> 50/60" in decision.sentence
+    assert decision.rule["worked_margin"] == 10.0
+
+
+def test_nothing_worked_so_nothing_can_be_lost() -> None:
+    assert verdict(change("worked", 0, 0, 0), change("late", 60, 5, 50)) == "promote"
+
+
+def test_no_evidence_means_no() -> None:
+    assert verdict() == "need more data"
+    assert verdict(change("late", 60, 5, 50)) == "need more data"  # nobody asked about `worked`
+    assert verdict(change("worked", 20, 20, 20), change("late", 60, 5, 50)) == "need more data"
+    assert verdict(change("worked", 100, 90, 90), change("late", 10, 0, 9)) == "need more data"
+
+
+def test_harm_rejects_even_with_a_gain_elsewhere() -> None:
+    gain = change("late", 60, 5, 50)
+    assert verdict(change("worked", 100, 95, 70), gain) == "reject"
+    assert verdict(change("worked", 100, 95, 95), gain, change("tight", 60, 40, 20)) == "reject"
+
+
+def test_a_small_fall_within_the_margin_does_not_stop() -> None:
+    gain = change("late", 60, 5, 50)
+    small = change("tight", 200, 190, 182)
+    assert small.direction == "fell"
+    assert verdict(change("worked", 100, 95, 95), gain, small) == "promote"
+
+
+def test_harmless_but_not_better_is_held() -> None:
+    decision = decide(
+        _exam(change("worked", 100, 95, 95), change("late", 60, 50, 51)), ReleaseRule()
+    )
+    assert decision.verdict == "hold"
+    assert "no bucket rose" in decision.sentence
+
+
+@pytest.mark.parametrize("n", [30, 300])
+def test_every_gate_says_what_it_could_have_seen(n: int) -> None:
+    decision = decide(_exam(change("worked", n, n, n), change("late", n, 0, n)), ReleaseRule())
+    worked = decision.gates[0]
+    assert 0 < worked.detectable < (30 if n == 30 else 8)
+
+
+def test_the_rule_is_stored_with_the_decision() -> None:
+    strict = ReleaseRule(worked_margin=1.0)
+    exam = _exam(change("worked", 100, 95, 95), change("late", 60, 5, 50))
+    decision = decide(exam, strict)
+    assert (decision.verdict, decision.rule["worked_margin"]) == ("need more data", 1.0)
