@@ -7,7 +7,7 @@ import numpy as np
 from gaploop.core import Episode
 from gaploop.ingest.config import ScreenConfig
 from gaploop.ingest.integrity import Seen, columns
-from gaploop.signals import Ratio, lag, ratio, saturation
+from gaploop.signals import Lag, Ratio, lag, ratio, saturation
 from gaploop.signals.pairs import Pair, pairs
 
 _TURNS = 50.0
@@ -49,13 +49,7 @@ def _pair(pair: Pair, config: ScreenConfig) -> Iterator[Seen]:
             return
     if pair.dt <= 0:
         return
-    # 50 Hz resolve a lag to 1 ms; a trial lag every twentieth of a 5 ms frame costs seconds
-    stride = max(1, round(0.02 / pair.dt))
-    dt = stride * pair.dt
-    found = lag(
-        _blocks(pair.command, stride), _blocks(pair.measured, stride), dt,
-        longest=max(14.0, 0.5 / dt),
-    )  # fmt: skip
+    found = _lag(pair)
     if found.ok:
         slow = found.seconds > config.long_lag
         yield Seen(
@@ -74,6 +68,20 @@ def _pair(pair: Pair, config: ScreenConfig) -> Iterator[Seen]:
             message=f"the reading moves against its command (correlation {found.correlation:.2f})",
             fix="Check the sign of this joint in the contract with a single-joint nudge.",
         )
+
+
+def _lag(pair: Pair) -> Lag:
+    """Fine over the first 100 ms; coarse up to 500 ms where that does not hold the answer."""
+    near = max(14.0, 0.1 / pair.dt)
+    found = lag(pair.command, pair.measured, pair.dt, longest=near)
+    stride = max(1, round(0.02 / pair.dt))
+    if stride == 1 or (found.ok and found.seconds < 0.9 * near * pair.dt):
+        return found
+    # a trial lag every twentieth of a 5 ms frame up to 500 ms would cost seconds
+    return lag(
+        _blocks(pair.command, stride), _blocks(pair.measured, stride), stride * pair.dt,
+        longest=max(14.0, 0.5 / (stride * pair.dt)),
+    )  # fmt: skip
 
 
 def _blocks(x: np.ndarray, n: int) -> np.ndarray:
