@@ -142,3 +142,35 @@ class Log:
             out.say("next: gaploop show last")
             out.result({"runs": runs})
         return 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """Run a stored simulated attempt again: bit-equal, within tolerance, or different.
+
+    An attempt of a robot or a stand-in has no stored world; its reproductions do
+    (gaploop show reproductions@r1).
+    """
+
+    ref: Annotated[str, tyro.conf.Positional]
+    """An episode: ep:3f2a."""
+    workcell: Path = Path()
+    """Folder with a gaploop.toml."""
+    json: bool = False
+    """Print one JSON object and nothing else."""
+
+    def run(self) -> int:
+        from gaploop.config import LoopConfig, load
+        from gaploop.core import registry
+        from gaploop.sim import World
+        from gaploop.sim.again import again
+
+        out = Console(self.json)
+        config = load(self.workcell / "gaploop.toml", LoopConfig)
+        with Workcell.open(self.workcell) as cell:
+            episode = cell.episode(cell.ledger.resolve(self.ref))
+        world = World(registry.load("tasks", config.task)())
+        verdict, worst = again(world, episode)
+        out.say(f"ep:{short(episode.id)}: {verdict} (largest difference {worst:.3g})")
+        out.result({"episode": episode.id, "verdict": verdict, "largest_difference": worst})
+        return 0 if verdict != "different" else 1
