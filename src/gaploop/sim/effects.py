@@ -55,8 +55,11 @@ class Effects:
         value = self._get[effect, field]
         return EFFECTS[effect][field].neutral if value is None else value
 
-    def clear(self) -> None:
-        """Put back what an effect wrote into fields that survive a reset."""
+    def __enter__(self) -> "Effects":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # put back what was written into a field that survives a reset
         if self.on:
             self._friction[:, self._dofs] = self._base
 

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from typing import Final
 
 import numpy as np
-from mujoco.batch import Batch
+from mujoco.batch import Batch, SimulationError
 
 from gaploop.core import (
     Attempts,
@@ -87,14 +87,23 @@ class World:
         )
 
     def rollout(
-        self, attempts: Attempts, controller: Controller, *, observe: bool = False
+        self,
+        attempts: Attempts,
+        controller: Controller,
+        *,
+        observe: bool = False,
+        steps: int | None = None,
     ) -> Recording:
         """Closed loop: the controller acts on what the sensors show.
 
-        observe: also record the (T, N, history * frame) observations.
+        Commands are rounded to single precision, as a robot gets and a log keeps
+        them. observe: also record the (T, N, history * frame) observations.
+        steps: control steps, the task's horizon when None.
         """
         controller.reset(len(attempts))
-        return self._run(attempts, controller, None, observe=observe, noise=True)
+        steps = self.spec.horizon if steps is None else steps
+        sent = np.empty((steps, len(attempts), len(self.spec.command)))
+        return self._run(attempts, controller, sent, observe=observe, noise=True)
 
     def replay(self, attempts: Attempts, commands: np.ndarray, *, noise: bool = True) -> Recording:
         """Open loop: commands (T, N, a) as logged; T may differ from the horizon.
@@ -115,13 +124,12 @@ class World:
         self,
         attempts: Attempts,
         controller: Controller | None,
-        commands: np.ndarray | None,
+        sent: np.ndarray,
         *,
         observe: bool,
         noise: bool,
     ) -> Recording:
-        spec, n = self.spec, len(attempts)
-        steps = spec.horizon if commands is None else len(commands)
+        spec, n, steps = self.spec, len(attempts), len(sent)
         batch, readers = self._batch(n)
         settings = self._binding.apply(batch, attempts)
         if not noise:
@@ -133,59 +141,61 @@ class World:
 
         truth = {c.name: np.empty((steps + 1, n, len(c.columns))) for c in spec.channels}
         signals = {c.name: np.empty((steps, n, len(c.columns))) for c in spec.observed}
-        sent = np.empty((steps, n, len(spec.command))) if commands is None else commands
+        seen = np.empty((steps, n, spec.history * len(spec.frame_columns)), dtype=np.float32)
         width = sum(len(c.columns) for c in spec.observed) + len(spec.command) + 2
         draws = Draws(attempts.seeds, steps + 1, width)
         actions = ActionPipeline(
             settings, rest, dt=spec.control_dt, substeps=self.substeps, draws=draws
         )
         sensors = self._sensors(settings, truth, draws)
-        effects = Effects(settings, batch, spec, tuple(self._binding.fields))
         builder = ObservationBuilder(spec)
         builder.reset(n)
-        seen = np.empty((steps, n, spec.history * len(spec.frame_columns)), dtype=np.float32)
-        seen = seen if observe else None
         last = np.zeros((n, len(spec.command)))
-
+        broken = np.zeros(n, dtype=bool)
         self._read(readers, truth, 0)
-        for k in range(steps):
-            for name, pipeline in sensors.items():
-                signals[name][k] = pipeline.step(k)
-            if controller is not None:
-                observation = builder.push({name: signals[name][k] for name in signals}, last)
-                if seen is not None:
-                    seen[k] = observation
-                now = {name: values[k] for name, values in truth.items()}
-                sent[k] = controller.act(k, observation, now)
-            last = sent[k]
-            if effects.on:
+        with Effects(settings, batch, spec, tuple(self._binding.fields)) as effects:
+            for k in range(steps):
+                for name, pipeline in sensors.items():
+                    signals[name][k] = pipeline.step(k)
+                if controller is not None:
+                    shown = builder.push({name: signals[name][k] for name in signals}, last)
+                    if observe:
+                        seen[k] = shown
+                    now = {name: values[k] for name, values in truth.items()}
+                    sent[k] = np.asarray(controller.act(k, shown, now), dtype=np.float32)
+                last = sent[k]
                 effects.step(k * spec.control_dt)
-            self._advance(batch, *actions.step(k, last))
-            self._read(readers, truth, k + 1)
-        effects.clear()
-        void = batch.warning[:, :, 1].sum(axis=1) > warnings
+                broken[self._advance(batch, *actions.step(k, last))] = True
+                self._read(readers, truth, k + 1)
+        warned = batch.warning[:, :, 1].sum(axis=1) > warnings
         return Recording(
             dt=spec.control_dt,
             command=sent,
             signals=signals,
             truth=truth,
-            void=void | ~np.isfinite(sent).all(axis=(0, 2)),
-            observation=seen,
+            void=warned | broken | ~np.isfinite(sent).all(axis=(0, 2)),
+            observation=seen if observe else None,
         )
 
-    def _advance(self, batch: Batch, control: np.ndarray, moving: bool) -> None:
-        """One control step; `moving` control is (N, substeps, a)."""
-        if not moving:
-            batch.bind("ctrl")[:, self._actuators] = control
-            batch.step(nstep=self.substeps)
-            return
-        if len(self._actuators) != self.model.nu:
-            full = np.repeat(batch.bind("ctrl")[:, None], self.substeps, axis=1)
-            full[:, :, self._actuators] = control
-            control = full
-        elif not np.array_equal(self._actuators, np.arange(self.model.nu)):
-            control = control[:, :, np.argsort(self._actuators)]
-        batch.rollout(self.substeps, control, record=())
+    def _advance(self, batch: Batch, control: np.ndarray, moving: bool) -> np.ndarray:
+        """One control step; `moving` control is (N, substeps, a). Returns ids that MuJoCo gave up."""
+        try:
+            if moving:
+                batch.rollout(self.substeps, self._all_actuators(batch, control), record=())
+            else:
+                batch.bind("ctrl")[:, self._actuators] = control
+                batch.step(nstep=self.substeps)
+        except SimulationError as error:
+            return error.ids
+        return np.empty(0, dtype=int)
+
+    def _all_actuators(self, batch: Batch, control: np.ndarray) -> np.ndarray:
+        """(N, substeps, nu) in MuJoCo's order; actuators that no command drives keep theirs."""
+        if np.array_equal(self._actuators, np.arange(self.model.nu)):
+            return control
+        full = np.repeat(batch.bind("ctrl")[:, None], self.substeps, axis=1)
+        full[:, :, self._actuators] = control
+        return full
 
     def _sensors(
         self, settings: Settings, truth: dict[str, np.ndarray], draws: Draws
