@@ -9,19 +9,16 @@ class DiagnoseConfig:
 
     failures: int = 4
     """At most this many failures a round; the loop takes the first that many."""
-    healthy: int = 40
+    healthy: int = 32
     """Draws of this robot's posterior that make the null of the inference."""
-    proposals: int = 20
+    proposals: int = 16
     """Replays a mechanism, its knobs redrawn."""
+    put_back: int = 12
+    """Replays a gap with its knobs as trained, for the evidence that it is off at all."""
     particles: int = 8
     """Worlds conditioned on the episode, in which the policy is rerun."""
-    seeds: int = 1
-    """Noise seeds a particle, shared by all coalitions."""
-    policy_draws: int = 24
+    policy_draws: int = 16
     """Reruns in worlds as the policy was trained on, to see whether it fails there anyway."""
-    temperature: float = 10.0
-    """Residuals of neighbouring samples are not independent: log-likelihoods are divided by
-    this. About the number of samples one smooth residual spans at 20 Hz."""
     policy_fails: float = 0.5
     """Failing in more than this share of trained worlds makes the answer `policy`."""
     reproduced: float = 0.5
@@ -30,5 +27,3 @@ class DiagnoseConfig:
     """Replay residual, in units of what healthy replays show, beyond which no hypothesis fits."""
     rate_tolerance: float = 0.05
     """Relative difference of the measured and the declared control rate that is still equal."""
-    live_z: float = 8.0
-    """Training standard deviations beyond which a live reading asks for a unit test."""

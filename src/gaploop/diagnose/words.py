@@ -11,6 +11,8 @@ def mechanism(knob: Knob, direction: float) -> str:
     """
     kind, name, field, _ = knob.targets[0].parts() if knob.targets else ("", knob.name, "", None)
     up = direction >= 0
+    if knob.gap == "mechanical":
+        return _named(knob, up)
     if kind == "action":
         return _action(field or name, up)
     if kind == "sensor":

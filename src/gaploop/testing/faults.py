@@ -141,7 +141,10 @@ def logged(
         signals=signals, contract=spec.contract, robot=spec.robot, task=spec.name, world="stand-in"
     )
     outcome = Label(
-        subject=bare.id, key="outcome", value={"success": success, "stage": stage}, author="planted@1"
+        subject=bare.id,
+        key="outcome",
+        value={"success": success, "stage": stage},
+        author="planted@1",
     )
     return Episode(
         signals=signals, contract=spec.contract, robot=spec.robot, task=spec.name,
