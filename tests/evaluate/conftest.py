@@ -51,6 +51,7 @@ class FakeWorld:
             layout=(LayoutVariable(name="x", unit="m", low=0.0, high=1.0, targets=()),),
             knobs=self.space, stages=(), contract=Contract(),
         )  # fmt: skip
+        self.spec = spec
         self.task = SimpleNamespace(spec=spec, judge=self._judge)
         self.batches: list[int] = []
         self.void_above = np.inf

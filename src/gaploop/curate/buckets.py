@@ -25,10 +25,11 @@ from gaploop.core import (
     generator,
     spawn,
 )
-from gaploop.core.siblings import jittered, siblings, start_given
+from gaploop.core.siblings import jittered, siblings
 from gaploop.curate.admit import Side
 from gaploop.curate.config import CurateConfig
 from gaploop.curate.prescribe import Remedy, kind_of
+from gaploop.curate.starts import start_given
 
 WORKED = "worked"
 CALIBRATED = "calibrated"

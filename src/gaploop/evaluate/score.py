@@ -6,8 +6,8 @@ import numpy as np
 
 from gaploop.core import Bucket, BucketChange, Scenario, Score, digest
 from gaploop.core.protocols import Controller
-from gaploop.core.siblings import as_attempts
 from gaploop.sim import World
+from gaploop.sim.scenario import attempts_of
 from gaploop.stats import holm, paired_change, wilson
 
 
@@ -17,7 +17,7 @@ def outcomes(
     """(success (n,), void (n,)) of all scenarios, run as one batch with their own seeds."""
     if not scenarios:
         return np.zeros(0, bool), np.zeros(0, bool)
-    recording = world.rollout(as_attempts(scenarios, world.space), controller)
+    recording = world.rollout(attempts_of(world, scenarios), controller)
     return np.asarray(world.task.judge(recording).success, bool), np.asarray(recording.void, bool)
 
 

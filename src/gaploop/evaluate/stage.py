@@ -32,7 +32,7 @@ def evaluate(
     set beside the measured ones in `kept`. Reproductions without a scenario are
     not asked about. Raises UnknownNameError for a scenario with a foreign knob.
     """
-    spec = world.task.spec
+    spec = world.spec
     asked = [r for r in reproductions if r.scenarios]
     cousins = [fresh(r, spec, config, seed) for r in asked]
     parts: list[tuple[Scenario, ...]] = [b.scenarios for b in hard_set.buckets]

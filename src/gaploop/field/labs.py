@@ -100,13 +100,17 @@ def attempt(
     ]
 
 
+_SEEN = ("success", "second", "stage", "tag", "margin", "onset")
+"""What a person watching, or a switch in the hole, can tell."""
+
+
 def _as_logged(episode: Episode, unit: str) -> Episode:
-    """Without what only a simulator knows: its start, its frame weights, its parents."""
+    """Without what only a simulator knows: its start, frame weights, forces."""
     signals = {
         k: s for k, s in episode.signals.items() if k == "action" or k.startswith("observation.")
     }
-    outcome = dict(episode.fact("outcome") or {})
-    outcome["judge"] = DETECTOR
+    said = episode.fact("outcome") or {}
+    outcome = {k: said[k] for k in _SEEN if k in said} | {"judge": DETECTOR}
     logged = replace(episode, signals=signals, unit=unit, parents=(), facts=())
     fact = Label(subject=logged.id, key="outcome", value=outcome, author=DETECTOR)
     return replace(logged, facts=(fact,))

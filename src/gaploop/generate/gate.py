@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gaploop.core import Attempts, KnobSpace
+from gaploop.core import KnobSpace
 
 BINS = 4
 
@@ -45,12 +45,10 @@ class GateReport:
         return self.k / self.n if self.n else float("nan")
 
 
-def report(
-    space: KnobSpace, attempts: Attempts, passed: np.ndarray, void: np.ndarray
-) -> GateReport:
-    """Counts over the knob box. attempts (N,), passed (N,) bool, void (N,) bool."""
+def report(space: KnobSpace, knobs: np.ndarray, passed: np.ndarray, void: np.ndarray) -> GateReport:
+    """Counts over the knob box. knobs (N, P), passed (N,) bool, void (N,) bool."""
     tried = ~void
-    bins = np.clip((space.to_unit(attempts.knobs) * BINS).astype(int), 0, BINS - 1)
+    bins = np.clip((space.to_unit(knobs) * BINS).astype(int), 0, BINS - 1)
     edges = space.from_unit(np.tile(np.linspace(0, 1, BINS + 1)[:, None], (1, len(space))))
     rows = [
         KnobGate(

@@ -8,7 +8,7 @@ import numpy as np
 from gaploop.core import (
     Attempts,
     Episode,
-    Judgement,
+    InputError,
     KnobSpace,
     Posterior,
     Recording,
@@ -18,12 +18,13 @@ from gaploop.core import (
     spawn,
     spawn_many,
 )
-from gaploop.core.siblings import as_attempts, jittered
+from gaploop.core.siblings import jittered
 from gaploop.generate.config import GenerateConfig
 from gaploop.generate.gate import GateReport, report
 from gaploop.generate.noise import Pushed
 from gaploop.sim import World
 from gaploop.sim.episodes import to_episodes
+from gaploop.sim.scenario import attempts_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,37 +47,59 @@ def generate(
     `posterior` None is the plain simulator: nominal knobs, starts over the reset
     ranges (round 0). A share of the starts lies around the scenarios in `around`,
     which must be trainable ones. The gate: success, the second check agrees, the
-    simulation did not diverge.
+    simulation did not diverge. Raises InputError when nothing passes.
     """
-    kept: list[tuple[Attempts, Recording, Judgement, np.ndarray]] = []
-    tried: list[tuple[Attempts, np.ndarray, np.ndarray]] = []
-    passed = 0
-    most = config.attempts * config.demos
-    batch = 0
-    while passed < config.demos and sum(len(t[0]) for t in tried) < most:
-        n = max(32, config.demos - passed)
-        attempts = _starts(world, posterior, around, config, n, spawn(seed, "batch", batch))
-        recording = _run(world, attempts, config, spawn(seed, "noise", batch))
-        verdict = world.task.judge(recording)
-        good = verdict.success & verdict.second & ~recording.void
-        wanted = np.flatnonzero(good)[: config.demos - passed]
-        kept.append((attempts, recording, verdict, wanted))
-        tried.append((attempts, good, recording.void))
-        passed += len(wanted)
-        batch += 1
-    everything = Attempts(
-        layout=np.concatenate([t[0].layout for t in tried]),
-        knobs=np.concatenate([t[0].knobs for t in tried]),
-        seeds=np.concatenate([t[0].seeds for t in tried]),
-    )
+    batches: list[_Batch] = []
+    left, most = config.demos, config.attempts * config.demos
+    while left > 0 and sum(len(b.good) for b in batches) < most:
+        number = len(batches)
+        attempts = _starts(
+            world, posterior, around, config, max(32, left), spawn(seed, "batch", number)
+        )
+        batch = _gated(world, attempts, config, left, spawn(seed, "noise", number))
+        batches.append(batch)
+        left -= len(batch.episodes)
     gate = report(
         world.space,
-        everything,
-        np.concatenate([t[1] for t in tried]),
-        np.concatenate([t[2] for t in tried]),
+        np.concatenate([b.knobs for b in batches]),
+        np.concatenate([b.good for b in batches]),
+        np.concatenate([b.void for b in batches]),
     )
-    episodes = tuple(e for a, r, v, ids in kept for e in _episodes(world, a, r, v, ids))
-    return Generated(episodes=episodes, gate=gate)
+    if not gate.k:
+        raise InputError(
+            f"The expert of task {world.spec.name!r} passed none of {gate.n} attempts; "
+            f"{gate.void} more diverged.",
+            hint="The knobs may lie where it cannot do the task.",
+        )
+    return Generated(episodes=tuple(e for b in batches for e in b.episodes), gate=gate)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Batch:
+    """Attempts of one batch, and the episodes kept of it."""
+
+    episodes: list[Episode]
+    knobs: np.ndarray
+    good: np.ndarray
+    void: np.ndarray
+
+
+def _gated(
+    world: World, attempts: Attempts, config: GenerateConfig, wanted: int, seed: int
+) -> _Batch:
+    """Run the expert and keep at most `wanted` of what passes the gate."""
+    recording = _run(world, attempts, config, seed)
+    verdict = world.task.judge(recording)
+    good = verdict.success & verdict.second & ~recording.void
+    every = to_episodes(
+        world, attempts, recording, verdict, origin="generated", policy="", world_kind="sim"
+    )
+    return _Batch(
+        episodes=[every[i] for i in np.flatnonzero(good)[:wanted]],
+        knobs=attempts.knobs,
+        good=good,
+        void=recording.void,
+    )
 
 
 def _starts(
@@ -88,7 +111,7 @@ def _starts(
     seed: int,
 ) -> Attempts:
     """(n,) attempts, a share around failures and the rest over the reset ranges, mixed."""
-    spec, space = world.task.spec, world.space
+    spec, space = world.spec, world.space
     rng = generator(seed, "starts")
     layout = rng.uniform(
         [v.low for v in spec.layout], [v.high for v in spec.layout], (n, len(spec.layout))
@@ -98,15 +121,13 @@ def _starts(
         knobs = _columns(posterior.draw_shipped(rng, n), posterior.space, space)
     near = round(config.around * n) if around else 0
     if near:
-        picked = as_attempts([around[i] for i in rng.integers(len(around), size=near)], space)
+        picked = attempts_of(world, [around[i] for i in rng.integers(len(around), size=near)])
         layout[:near] = jittered(picked.layout, spec, config.jitter, rng)
         own = rng.random(near) < config.own_knobs
         knobs[:near][own] = picked.knobs[own]
     # mixed, so that the last batch, of which only a part is wanted, favours neither half
     order = rng.permutation(n)
-    return Attempts(
-        layout=layout[order], knobs=knobs[order], seeds=spawn_many(seed, n, "attempt")
-    )
+    return Attempts(layout=layout[order], knobs=knobs[order], seeds=spawn_many(seed, n, "attempt"))
 
 
 def _columns(values: np.ndarray, source: KnobSpace, target: KnobSpace) -> np.ndarray:
@@ -117,7 +138,7 @@ def _columns(values: np.ndarray, source: KnobSpace, target: KnobSpace) -> np.nda
 
 
 def _run(world: World, attempts: Attempts, config: GenerateConfig, seed: int) -> Recording:
-    spec: TaskSpec = world.task.spec
+    spec: TaskSpec = world.spec
     if config.noise <= 0:
         return world.rollout(attempts, world.task.expert())
     pushed = Pushed(
@@ -125,13 +146,3 @@ def _run(world: World, attempts: Attempts, config: GenerateConfig, seed: int) ->
     )
     recording = world.rollout(attempts, pushed)
     return replace(recording, command=pushed.commands)
-
-
-def _episodes(
-    world: World, attempts: Attempts, recording: Recording, verdict: Judgement, ids: np.ndarray
-) -> list[Episode]:
-    """Episodes of the chosen attempts."""
-    every = to_episodes(
-        world, attempts, recording, verdict, origin="generated", policy="", world_kind="sim"
-    )
-    return [every[i] for i in ids]

@@ -1,0 +1,129 @@
+import os
+import shlex
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gaploop.core import ConfigError, FieldError
+from gaploop.field import Command
+from gaploop.store.datasets import open_dataset
+from gaploop.testing.fields import check_field
+
+Log = Callable[..., Path]
+PYTHON = shlex.quote(sys.executable)
+
+
+def script(tmp_path: Path, text: str) -> str:
+    file = tmp_path / "robot's program.py"
+    file.write_text(text)
+    return f"{PYTHON} {shlex.quote(str(file))}"
+
+
+@pytest.fixture
+def copying(tmp_path: Path, log: Log) -> str:
+    """A command that leaves a copy of a log, and beside it what it was told."""
+    source = log(tmp_path / "source")
+    text = f"""
+import shutil, sys
+shutil.copytree({str(source)!r}, sys.argv[4])
+open({str(tmp_path / "told")!r}, "w").write(repr(sys.argv[1:]))
+"""
+    return script(tmp_path, text) + " {policy} {trials} {seed} {out}"
+
+
+@pytest.mark.parametrize("shell", [False, True])
+def test_it_is_told_everything_whatever_is_in_a_path(
+    copying: str, tmp_path: Path, shell: bool
+) -> None:
+    policy = tmp_path / "a policy; touch owned $(touch owned) 'x'"
+    out = tmp_path / "my out"
+    Command(copying, shell=shell).collect(policy, 3, 7, out)
+    assert len(open_dataset(out)) == 2
+    told = (tmp_path / "told").read_text()
+    assert told == repr([str(policy), "3", "7", str(out.with_name(".my out.part"))])
+    assert not list(Path.cwd().glob("owned"))
+
+
+def test_it_is_a_field(copying: str, tmp_path: Path) -> None:
+    check_field(Command(copying, task="peg"), tmp_path / "policy", tmp_path / "work", trials=2)
+
+
+def refused(line: str, tmp_path: Path, **more: float) -> str:
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(FieldError) as caught:
+        Command(line, **more).collect(tmp_path, 2, 0, tmp_path / "out")  # type: ignore[arg-type]
+    assert sorted(tmp_path.iterdir()) == before
+    return str(caught.value)
+
+
+def test_a_failure_comes_with_its_last_words(tmp_path: Path) -> None:
+    text = "import sys; print('arm: joint 3 over temperature', file=sys.stderr); sys.exit(4)"
+    message = refused(script(tmp_path, text) + " {out}", tmp_path)
+    assert "exit code 4" in message
+    assert "joint 3 over temperature" in message
+
+
+def test_nothing_or_nonsense_left(tmp_path: Path) -> None:
+    assert "no readable" in refused(script(tmp_path, "pass") + " {out}", tmp_path)
+    text = "import sys, os; os.mkdir(sys.argv[1])"
+    assert "no readable" in refused(script(tmp_path, text) + " {out}", tmp_path)
+
+
+def test_a_program_that_is_not_there(tmp_path: Path) -> None:
+    assert "does not start" in refused("no-such-robot {out}", tmp_path)
+
+
+def test_past_the_timeout_its_children_stop_too(tmp_path: Path) -> None:
+    child = f"import time,sys; time.sleep(3); open({str(tmp_path / 'alive')!r}, 'w')"
+    text = (
+        f"import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', {child!r}]); "
+        "time.sleep(60)"
+    )
+    line = script(tmp_path, text) + " {out}"
+    started = time.monotonic()
+    assert "ran past 1 s" in refused(line, tmp_path, timeout_s=1.0)
+    assert time.monotonic() - started < 20
+    time.sleep(3.2)
+    assert not (tmp_path / "alive").exists()
+
+
+def test_a_folder_of_another_task_is_refused(tmp_path: Path, log: Log) -> None:
+    import numpy as np
+
+    from gaploop.core import Episode, Signal
+    from gaploop.store.datasets import write_dataset
+
+    signal = Signal(name="action", times=np.arange(3) / 20, values=np.zeros((3, 3)))
+    write_dataset(tmp_path / "s", [Episode(signals={"action": signal})], fps=20, robot="r")
+    line = f"cp -r {shlex.quote(str(tmp_path / 's'))} {{out}}"
+    with pytest.raises(FieldError, match=r"without the feature 'observation\.state'"):
+        Command(line, task="peg").collect(tmp_path, 1, 0, tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("robot {policy}", "no {out}"),
+        ("robot {out} {speed}", "{speed}"),
+        ("robot {out} 'open", "off"),
+        ("robot {out", "off"),
+        ("", "no {out}"),
+    ],
+)
+def test_a_line_that_is_off(line: str, word: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Command(line)
+    assert word in str(caught.value)
+
+
+def test_a_killed_run_leaves_nothing_in_the_way(copying: str, tmp_path: Path) -> None:
+    stale = tmp_path / ".out.part"
+    stale.mkdir()
+    (stale / "half").touch()
+    Command(copying).collect(tmp_path, 2, 0, tmp_path / "out")
+    assert not stale.exists()
+    assert not (tmp_path / "out" / "half").exists()
+    assert os.listdir(tmp_path / "out")

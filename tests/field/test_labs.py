@@ -1,0 +1,103 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gaploop.core import ConfigError, FieldError, UnknownNameError, registry
+from gaploop.field import labs
+from gaploop.field.truth import FAMILIES, Misled, truth_world
+from gaploop.store.datasets import read_dataset
+from gaploop.tasks.peg import Peg
+
+TRAINED = pytest.importorskip("torch", reason="the train extra makes the policy of these tests")
+
+
+@pytest.fixture(scope="module")
+def policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A policy of the plain simulator, hardly trained: only its form matters here."""
+    from gaploop.generate import GenerateConfig, generate
+    from gaploop.sim import World
+    from gaploop.train.config import TrainConfig
+    from gaploop.train.stage import fit_policy
+
+    folder = tmp_path_factory.mktemp("policy") / "p"
+    made = generate(World(Peg()), None, (), GenerateConfig(demos=16), 0)
+    fit_policy([made.episodes], [1.0], Peg().spec, TrainConfig(steps=40, width=32), 0, folder)
+    return folder
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_every_seed_is_off_and_inside_its_prior(seed: int) -> None:
+    world, knobs = truth_world("lab-mix", seed, Peg())
+    space = Peg().spec.knobs
+    assert world.space.names[: len(space)] == space.names
+    assert np.all((knobs >= world.space.low) & (knobs <= world.space.high))
+    off = knobs[: len(space)] != space.nominal
+    assert off.sum() >= 6
+    outside = dict(zip(world.space.names, knobs, strict=True))
+    assert outside["outside_stiction"] > 0
+    assert outside["outside_play"] > 0
+    assert outside["outside_lost"] > 0
+
+
+def test_seeds_differ_and_repeat() -> None:
+    drawn = [truth_world("lab-mix", s, Peg())[1] for s in (3, 4, 3)]
+    assert np.array_equal(drawn[0], drawn[2])
+    assert not np.any(drawn[0][:5] == drawn[1][:5])
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_expert_manages_and_who_trusts_the_readings_does_not(seed: int) -> None:
+    world, knobs = truth_world("lab-mix", seed, Peg())
+    attempts = world.attempts(50, 11, knobs=knobs)
+    able = world.task.judge(world.rollout(attempts, world.task.expert()))
+    fooled = world.task.judge(world.rollout(attempts, Misled(world.task.expert(), world.spec)))
+    assert able.success.mean() > 0.9
+    assert fooled.success.mean() < 0.3
+
+
+def test_an_unknown_family_is_named() -> None:
+    with pytest.raises(UnknownNameError, match="lab-mix"):
+        truth_world("lab-mixx", 0, Peg())
+    with pytest.raises(ConfigError, match="lab-mix:SEED"):
+        labs.lab_mix("seven")
+    assert registry.load("fields", "lab-mix") is labs.lab_mix
+
+
+def test_the_log_shows_what_a_robot_logs_and_no_more(policy: Path, tmp_path: Path) -> None:
+    labs.lab_mix("7", task="peg").collect(policy, 6, 5, tmp_path / "out")
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+    episodes = list(read_dataset(tmp_path / "out"))
+    assert len(episodes) == 6
+    keys = {"action", "observation.state", "observation.environment_state"}
+    for episode in episodes:
+        assert set(episode.signals) == keys
+        assert episode.world == "stand-in"
+        assert [f.key for f in episode.facts] == ["outcome"]
+        assert episode.facts[0].author == labs.DETECTOR
+    text = "".join(f.read_text() for f in (tmp_path / "out" / "meta").rglob("*.json*"))
+    world, knobs = truth_world("lab-mix", 7, Peg())
+    assert not any(name in text for name in world.space.names)
+    assert not any(json.dumps(float(v)) in text for v in knobs if v not in (0.0, 1.0))
+
+
+def test_the_same_run_leaves_the_same_attempts(policy: Path) -> None:
+    one, two, other = (
+        [e.id for e in labs.attempt("lab-mix", 7, "peg", policy, 4, s)] for s in (1, 1, 2)
+    )
+    assert one == two
+    assert set(one).isdisjoint(other)
+
+
+def test_a_policy_that_is_none_gets_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(FieldError, match=r"The stand-in lab-mix:0 failed: .*nowhere"):
+        labs.lab_mix(0).collect(tmp_path / "nowhere", 2, 0, tmp_path / "out")
+    assert not list(tmp_path.iterdir())
+
+
+def test_families_leave_room_to_be_calibrated() -> None:
+    for family in FAMILIES.values():
+        assert 0 < family.least < family.most < 1
