@@ -168,9 +168,10 @@ class Workcell:
         dataset = open_dataset(folder)
         digest = seal(folder)
         rows = [_row(episode, digest, i) for i, episode in enumerate(dataset)]
-        move_folder(folder, self.path / "episodes" / digest, self.tmp)
+        # listed first: a kill in between leaves the folder where it was, to be added again
         if not self.ledger.episodes(digest):
             self.ledger.add_episodes(rows)
+        move_folder(folder, self.path / "episodes" / digest, self.tmp)
         return digest
 
     def dataset(self, digest: str) -> Path:
@@ -180,7 +181,7 @@ class Workcell:
           WorkcellError: when there is none with this digest.
         """
         path = self.path / "episodes" / digest
-        if not digest or not path.is_dir():
+        if not digest.isalnum() or not path.is_dir():
             raise WorkcellError(
                 f"There is no dataset {digest[:8]} in {self.path}.",
                 hint="`gaploop log` lists what the workcell holds.",
