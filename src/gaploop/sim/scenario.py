@@ -72,10 +72,12 @@ def compare(
     first: Recording, second: Recording, *, tolerance: float = 1e-9
 ) -> Literal["bit-equal", "within tolerance", "different"]:
     """Whether two recordings of the same attempts agree in every signal and every true value."""
+    if first.signals.keys() != second.signals.keys() or first.truth.keys() != second.truth.keys():
+        return "different"
     pairs = [(first.command, second.command)]
-    pairs += [(first.signals[k], second.signals.get(k)) for k in first.signals]
-    pairs += [(first.truth[k], second.truth.get(k)) for k in first.truth]
-    if any(b is None or a.shape != b.shape for a, b in pairs):
+    pairs += [(first.signals[k], second.signals[k]) for k in first.signals]
+    pairs += [(first.truth[k], second.truth[k]) for k in first.truth]
+    if any(a.shape != b.shape for a, b in pairs):
         return "different"
     if all(np.array_equal(a, b, equal_nan=True) for a, b in pairs):
         return "bit-equal"

@@ -178,7 +178,7 @@ class World:
         )
 
     def _advance(self, batch: Batch, control: np.ndarray, moving: bool) -> np.ndarray:
-        """One control step; `moving` control is (N, substeps, a). Returns ids that MuJoCo gave up."""
+        """One control step; `moving` control is (N, substeps, a). Returns ids MuJoCo gave up."""
         try:
             if moving:
                 batch.rollout(self.substeps, self._all_actuators(batch, control), record=())
