@@ -88,8 +88,7 @@ def field(turn: Turn) -> dict[str, str]:
     """Field episodes of the released policy. Collected once, whatever happens to us after.
 
     The incoming folder appears at once when the field is done, and its digest is
-    written down before it moves; a kill at any point finds either the folder, or
-    the note, or neither.
+    noted before it moves; a kill finds the folder, the note, both, or neither yet.
     """
     cell = turn.cell
     key = digest(turn.config.field, turn.ref("policy", 1), turn.config.trials, turn.seed)[:16]
@@ -104,7 +103,6 @@ def field(turn: Turn) -> dict[str, str]:
         cell.ledger.set_ref(note, known)
     if incoming.exists():
         cell.add_dataset(incoming)
-    cell.list_dataset(known)
     return {"field": known}
 
 
@@ -233,11 +231,11 @@ def release(turn: Turn) -> dict[str, str]:
 
 
 def _clean(turn: Turn) -> list[Episode]:
-    """Episodes of all rounds that the screen let through, newest round first."""
+    """Episodes of all rounds that the screen let through, oldest first."""
     from gaploop.ingest import Screened
 
     clean: list[Episode] = []
-    for back in range(turn.number):
+    for back in reversed(range(turn.number)):
         screened = turn.value("screened", Screened, back)
         if screened is not None:
             good = set(screened.clean)
