@@ -28,3 +28,19 @@ def log() -> Callable[..., Path]:
         return folder
 
     return make
+
+
+@pytest.fixture(scope="session")
+def policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A policy of the plain simulator, hardly trained: only its form matters here."""
+    pytest.importorskip("torch", reason="the train extra makes the policy of these tests")
+    from gaploop.generate import GenerateConfig, generate
+    from gaploop.sim import World
+    from gaploop.tasks.peg import Peg
+    from gaploop.train.config import TrainConfig
+    from gaploop.train.stage import fit_policy
+
+    folder = tmp_path_factory.mktemp("policy") / "p"
+    made = generate(World(Peg()), None, (), GenerateConfig(demos=16), 0)
+    fit_policy([made.episodes], [1.0], Peg().spec, TrainConfig(steps=40, width=32), 0, folder)
+    return folder

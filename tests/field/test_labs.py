@@ -10,22 +10,6 @@ from gaploop.field.truth import FAMILIES, Misled, truth_world
 from gaploop.store.datasets import read_dataset
 from gaploop.tasks.peg import Peg
 
-TRAINED = pytest.importorskip("torch", reason="the train extra makes the policy of these tests")
-
-
-@pytest.fixture(scope="module")
-def policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A policy of the plain simulator, hardly trained: only its form matters here."""
-    from gaploop.generate import GenerateConfig, generate
-    from gaploop.sim import World
-    from gaploop.train.config import TrainConfig
-    from gaploop.train.stage import fit_policy
-
-    folder = tmp_path_factory.mktemp("policy") / "p"
-    made = generate(World(Peg()), None, (), GenerateConfig(demos=16), 0)
-    fit_policy([made.episodes], [1.0], Peg().spec, TrainConfig(steps=40, width=32), 0, folder)
-    return folder
-
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_every_seed_is_off_and_inside_its_prior(seed: int) -> None:
