@@ -8,6 +8,7 @@ import pytest
 
 from gaploop.core import Attempts, Episode, Recording, Signal, TaskSpec
 from gaploop.sim import World
+from gaploop.sim.episodes import to_episodes
 from gaploop.tasks.peg import Peg
 
 
@@ -37,23 +38,18 @@ def episode(spec: TaskSpec, signals: dict[str, np.ndarray], **facts) -> Episode:
     )  # fmt: skip
 
 
-def logged(spec: TaskSpec, recording: Recording, weights: np.ndarray, **facts) -> list[Episode]:
-    """What a robot's log would hold of each attempt: single precision."""
-    out = []
-    for i in range(recording.command.shape[1]):
-        signals = {c.key: recording.signals[c.name][:, i] for c in spec.observed}
-        signals |= {"action": recording.command[:, i], "frame_weight": weights[:, i : i + 1]}
-        signals = {k: v.astype(np.float32) for k, v in signals.items()}
-        out.append(episode(spec, signals, **facts))
-    return out
+def logged(world: World, attempts: Attempts, recording: Recording, **facts) -> list[Episode]:
+    """What a robot's log would hold of each attempt."""
+    judgement = world.task.judge(recording)
+    said = {"origin": "rollout", "policy": "", "world_kind": "sim"} | facts
+    return to_episodes(world, attempts, recording, judgement, **said)
 
 
 def demonstrate(world: World, n: int, seed: int, knobs: np.ndarray | None = None) -> Demos:
     attempts = world.attempts(n, seed, knobs=knobs)
     recording = world.rollout(attempts, world.task.expert(), observe=True)
-    judgement = world.task.judge(recording)
-    assert judgement.success.all()
-    made = logged(world.spec, recording, judgement.weights, world="sim", origin="demonstration")
+    assert world.task.judge(recording).success.all()
+    made = logged(world, attempts, recording, origin="demonstration")
     return Demos(world, attempts, recording, tuple(made))
 
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from gaploop.core import ContractError, InputError
 from gaploop.policies import ChunkRunner
+from gaploop.store.datasets import read_dataset, write_dataset
 from gaploop.tasks.peg import Peg
 from gaploop.train import windows
 
@@ -34,17 +35,23 @@ def contract_for(spec):
     )  # fmt: skip
 
 
-def test_a_policy_trains_on_the_very_bits_that_it_is_fed(world, make_log):
-    """Rollout with noise and delay, logged in single precision, windows from the log."""
+@pytest.mark.parametrize("stored", [False, True])
+def test_a_policy_trains_on_the_very_bits_that_it_is_fed(world, make_log, tmp_path, stored):
+    """A rollout with noise and delay; windows from its log, in memory and read from a dataset."""
     knobs = world.space.nominal.copy()
     knobs[world.space.index("delay")] = 0.05
     attempts = world.attempts(5, 7, knobs=knobs)
-    recording = world.rollout(attempts, ChunkRunner(Wobble(contract_for(world.spec))), observe=True)
-    weights = np.ones((recording.steps, 5), np.float32)
-    made = windows(make_log(world.spec, recording, weights), world.spec, 16)
+    runner = ChunkRunner(Wobble(contract_for(world.spec)))
+    recording = world.rollout(attempts, runner, observe=True)
+    episodes = make_log(world, attempts, recording)
+    if stored:
+        write_dataset(tmp_path / "log", episodes, fps=20, robot="gantry")
+        episodes = list(read_dataset(tmp_path / "log"))
+    made = windows(episodes, world.spec, 16)
     fed = recording.observation.transpose(1, 0, 2).reshape(len(made), -1)
     assert recording.observation.dtype == made.obs.dtype == np.float32
     assert np.array_equal(made.obs, fed)
+    assert np.array_equal(made.chunks[:, 0], recording.command.transpose(1, 0, 2).reshape(-1, 3))
 
 
 def test_the_expert_too(demos):
@@ -90,7 +97,7 @@ def test_without_weights_every_frame_counts_once(several, change):
 
 def nan_at(signal, row, column):
     values = signal.values.copy()
-    values[row, column] = np.nan
+    values.reshape(len(values), -1)[row, column] = np.nan
     return values
 
 
