@@ -21,7 +21,7 @@ from gaploop.diagnose.intervene import Outcomes, Particles, intervene
 from gaploop.diagnose.report import Material, contract_answer, full_answer
 from gaploop.diagnose.residuals import free_space, lags
 from gaploop.diagnose.shapley import coalitions, shapley
-from gaploop.infer.episode import log_of
+from gaploop.infer.episode import failed_at, furthest_stage, log_of
 from gaploop.policies import ChunkRunner
 from gaploop.sim import World
 
@@ -50,7 +50,7 @@ def diagnose(
     Raises:
       InputError: when the episode lacks a signal the task observes.
     """
-    stage = _stage(episode)
+    stage = failed_at(world.spec, furthest_stage(world.spec, episode))
     red = contract_tests(policy.contract, episode, config)
     if any(e.bayes_factor > 20.0 for e in red):
         return contract_answer(episode, red, stage)
@@ -148,8 +148,3 @@ def _within(
         + 0.5 * (value[every] - value[every - {k}])
         for k in keys
     }
-
-
-def _stage(episode: Episode) -> str:
-    outcome = episode.fact("outcome")
-    return str(outcome.get("stage", "")) if isinstance(outcome, dict) else ""

@@ -14,8 +14,17 @@ import numpy as np
 from gaploop.core import Posterior, generator, spawn_many
 from gaploop.diagnose.config import DiagnoseConfig
 from gaploop.diagnose.intervene import Particles
-from gaploop.diagnose.mechanisms import Mechanism, mechanisms, proposals
-from gaploop.infer.episode import Log, Replays, Weighed, healthy_scale, replays, weigh
+from gaploop.infer.episode import (
+    Log,
+    Replays,
+    Weighed,
+    healthy_scale,
+    replays,
+    resample,
+    tempered,
+    weigh,
+)
+from gaploop.infer.mechanisms import Mechanism, mechanisms, proposals
 from gaploop.sim import World
 
 MOST = 14.0
@@ -48,14 +57,14 @@ class Inference:
 
     def weights(self, least: float = EFFECTIVE) -> np.ndarray:
         """(M,) of `all`, tempered to `least` effective draws; half the prior mass is healthy."""
-        return _weights(self.weighed.loglik, len(self.healthy.knobs), least)[0]
+        prior = _prior(len(self.healthy.knobs), len(self.all.knobs))
+        return tempered(self.weighed.loglik, prior, least)[0]
 
     def particles(self, n: int, trained: np.ndarray, seed: int) -> Particles:
         """n worlds conditioned on the episode, by systematic resampling."""
         weight = self.weights(0.5 * n)
         rng = generator(seed, "particles")
-        at = (rng.random() + np.arange(n)) / n
-        chosen = np.minimum(np.searchsorted(np.cumsum(weight), at), len(weight) - 1)
+        chosen = resample(weight, n, rng)
         return Particles(
             knobs=self.all.knobs[chosen],
             layout=self.all.layout[chosen],
@@ -98,7 +107,7 @@ def infer(
     both = weigh(everything, floor)
     level = both.loglik + _noise_level(world, log, everything.knobs)
     # the same temper for all, so that hypotheses stay comparable
-    _, power = _weights(level[: ends[count]], len(healthy), EFFECTIVE)
+    _, power = tempered(level[: ends[count]], _prior(len(healthy), ends[count]), EFFECTIVE)
     of = [power * level[a:b] for a, b in pairwise(ends)]
     null, here = _logmean(of[0]), _logmean(of[0][:m])
     return Inference(
@@ -138,24 +147,11 @@ def _noise_level(world: World, log: Log, knobs: np.ndarray) -> np.ndarray:
     return total
 
 
-def _weights(level: np.ndarray, healthy: int, least: float) -> tuple[np.ndarray, float]:
-    """Normalised weights of prior * exp(b level), and b: the largest in (0, 1] that leaves
-    `least` effective draws."""
-    m = len(level)
+def _prior(healthy: int, m: int) -> np.ndarray:
+    """(m,) half of the mass on the healthy draws, which come first."""
     prior = np.full(m, 0.5 / max(m - healthy, 1))
-    prior[:healthy] = 0.5 / healthy if m > healthy else 1.0 / healthy
-    low, high, b = 0.0, 1.0, 1.0
-    for _ in range(30):
-        logs = b * (level - level.max())
-        weight = prior * np.exp(logs)
-        weight /= weight.sum()
-        enough = 1.0 / float((weight**2).sum()) >= least
-        if enough and b == 1.0:
-            break
-        low, high = (b, high) if enough else (low, b)
-        b = 0.5 * (low + high)
-    weight = prior * np.exp(low * (level - level.max())) if b < 1.0 else weight
-    return weight / weight.sum(), low if b < 1.0 else 1.0
+    prior[:healthy] = (0.5 if m > healthy else 1.0) / healthy
+    return prior
 
 
 def _rows(found: Replays, rows: slice) -> Replays:

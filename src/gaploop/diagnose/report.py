@@ -9,7 +9,8 @@ from gaploop.diagnose.answer import FLOOR, Findings
 from gaploop.diagnose.config import DiagnoseConfig
 from gaploop.diagnose.inference import Inference
 from gaploop.diagnose.intervene import Outcomes, Particles
-from gaploop.diagnose.mechanisms import Mechanism
+from gaploop.infer.episode import failed_at
+from gaploop.infer.mechanisms import Mechanism
 from gaploop.sim import World
 
 PRESENT = 10.0
@@ -246,6 +247,4 @@ def _simulated_stage(m: Material) -> str:
     stages = m.outcomes.as_is.stage[~m.outcomes.as_is.success]
     if not len(stages):
         return ""
-    names = m.world.spec.stages
-    furthest = int(np.bincount(stages + 1).argmax()) - 1
-    return names[min(furthest + 1, len(names) - 1)]
+    return failed_at(m.world.spec, int(np.bincount(stages + 1).argmax()) - 1)

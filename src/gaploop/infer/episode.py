@@ -151,6 +151,45 @@ def weigh(found: Replays, floor: np.ndarray, span: slice = slice(None)) -> Weigh
     )
 
 
+def tempered(loglik: np.ndarray, prior: np.ndarray, least: float) -> tuple[np.ndarray, float]:
+    """(M,) normalised weights prior * exp(b loglik), and b: the largest in (0, 1] that leaves
+    `least` effective draws, or as many as the prior has."""
+    logs = loglik - loglik.max()
+
+    def at(b: float) -> tuple[np.ndarray, float]:
+        weight = prior * np.exp(b * logs)
+        weight /= weight.sum()
+        return weight, 1.0 / float((weight**2).sum())
+
+    low, high = 0.0, 1.0
+    if at(1.0)[1] >= least:
+        return at(1.0)[0], 1.0
+    for _ in range(30):
+        b = 0.5 * (low + high)
+        low, high = (b, high) if at(b)[1] >= least else (low, b)
+    return at(low)[0], low
+
+
+def resample(weight: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+    """(n,) indices by systematic resampling (Kitagawa 1996)."""
+    at = (rng.random() + np.arange(n)) / n
+    return np.minimum(np.searchsorted(np.cumsum(weight), at), len(weight) - 1)
+
+
+def furthest_stage(spec: TaskSpec, episode: Episode) -> int | None:
+    """Index of the last stage the episode completed, -1 for none, None where nobody said."""
+    said = episode.fact("outcome")
+    stage = said.get("stage") if isinstance(said, dict) else None
+    if stage == "":
+        return -1
+    return spec.stages.index(stage) if stage in spec.stages else None
+
+
+def failed_at(spec: TaskSpec, furthest: int | None) -> str:
+    """Name of the stage after the last completed one; empty where that is not known."""
+    return "" if furthest is None else spec.stages[min(furthest + 1, len(spec.stages) - 1)]
+
+
 def contact_step(spec: TaskSpec, recording: Recording, least: float = 0.05) -> int:
     """First frame at which half of the replays feel a force (truth channels in N); T if none."""
     felt = [recording.truth[c.name] for c in spec.channels if c.unit == "N" and not c.observed]

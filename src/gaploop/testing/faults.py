@@ -6,18 +6,17 @@ succeeds with everything put back. Otherwise the case is ambiguous, and says so.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from gaploop.core import (
     Attempts,
     Episode,
+    Judgement,
     KnobVerdict,
-    Label,
     Posterior,
     Recording,
-    Signal,
     generator,
     spawn,
     spawn_many,
@@ -25,6 +24,7 @@ from gaploop.core import (
 from gaploop.core.protocols import Policy
 from gaploop.policies import ChunkRunner
 from gaploop.sim import World
+from gaploop.sim.episodes import to_episodes
 
 CLEAR = 0.75
 """Share of seeds that must agree for a truth to be clear."""
@@ -76,7 +76,6 @@ def plant(
     if not len(failed):
         return None
     row = int(failed[0])
-    stage = world.spec.stages[min(int(judged.stage[row]) + 1, len(world.spec.stages) - 1)]
     layout = attempts.layout[row]
     moved = {space.knobs[space.index(name)].gap for name in fault.knobs}
     rescue = {g: _count(world, policy, robot, layout, {g}, seed, n) for g in sorted(moved)}
@@ -84,7 +83,7 @@ def plant(
     healthy = _count(world, policy, robot, layout, moved, seed, n)
     return Planted(
         fault=fault,
-        episode=logged(world, recording, row, success=False, stage=stage),
+        episode=_logged(world, attempts, recording, judged, row),
         robot=robot,
         truth=_truth(again, healthy, rescue),
         rescue=rescue,
@@ -120,36 +119,14 @@ def _count(
     return int(judged.success.sum()), n
 
 
-def logged(
-    world: World, recording: Recording, row: int, *, success: bool, stage: str = ""
+def _logged(
+    world: World, attempts: Attempts, recording: Recording, judged: Judgement, row: int
 ) -> Episode:
-    """Attempt `row` as a robot would have logged it: commands and readings, no truth."""
-    spec = world.spec
-    times = np.arange(recording.steps) * recording.dt
-    signals = {
-        c.key: Signal(
-            name=c.key, unit=c.unit, columns=c.columns, times=times,
-            values=recording.signals[c.name][:, row].copy(),
-        )
-        for c in spec.observed
-    }  # fmt: skip
-    signals["action"] = Signal(
-        name="action", unit=spec.command_unit, columns=spec.command, times=times,
-        values=recording.command[:, row].copy(),
-    )  # fmt: skip
-    bare = Episode(
-        signals=signals, contract=spec.contract, robot=spec.robot, task=spec.name, world="stand-in"
-    )
-    outcome = Label(
-        subject=bare.id,
-        key="outcome",
-        value={"success": success, "stage": stage},
-        author="planted@1",
-    )
-    return Episode(
-        signals=signals, contract=spec.contract, robot=spec.robot, task=spec.name,
-        world="stand-in", facts=(outcome,),
-    )  # fmt: skip
+    """Attempt `row` as a robot logs it: commands, readings and outcome; no true start, no knobs."""
+    episode = to_episodes(
+        world, attempts, recording, judged, origin="rollout", policy="", world_kind="stand-in"
+    )[row]
+    return replace(episode, facts=tuple(f for f in episode.facts if f.key == "outcome"))
 
 
 def calibrated(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gaploop.core import Knob, KnobSpace
-from gaploop.diagnose.words import mechanism
+from gaploop.infer.words import mechanism
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@ import numpy as np
 
 from gaploop.core import Knob, KnobSpace, Prior, Target
 from gaploop.core.units import shown
-from gaploop.diagnose.mechanisms import mechanisms, proposals
+from gaploop.infer.mechanisms import mechanisms, proposals
 
 
 def knob(name: str, gap: str, path: str, low: float = 0.0, high: float = 1.0) -> Knob:
