@@ -7,7 +7,6 @@ that all recipes share. Sim-to-sim.
 """
 
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -52,29 +51,32 @@ def _measure(config: LoopConfig, policy: Path, seed: int) -> tuple[int, int]:
 
 def table(results: list[Result]) -> str:
     rows: list[list[str]] = []
-    rounds = results[0].cell.parameters["rounds"]
-    for recipe in RECIPES:
-        rows.append(_row(recipe, [r for r in results if _recipe(r) == recipe], 0))
-    for k in range(rounds + 1):
-        rows.append(_row(f"loop, round {k}", [r for r in results if _recipe(r) == "loop"], k))
     seeds = sorted({r.cell.parameters["seed"] for r in results})
+    for recipe in (*RECIPES, "loop"):
+        found = {r.cell.parameters["seed"]: r for r in results if _recipe(r) == recipe}
+        rounds = min((len(r.values["k"]) for r in found.values()), default=0)
+        for k in range(rounds):
+            name = f"loop, round {k}" if recipe == "loop" else recipe
+            rows.append(_row(name, [found.get(s) for s in seeds], k))
     header = ["recipe", *(f"lab-mix:{s} k/n [95 %]" for s in seeds), "mean [95 %, two-level]",
               "CPU-s a seed"]  # fmt: skip
-    return "Sim-to-sim. " + __doc__.partition("\n")[0] + "\n\n" + markdown(header, rows)
+    return "Sim-to-sim. " + (__doc__ or "").partition("\n")[0] + "\n\n" + markdown(header, rows)
 
 
 def _recipe(result: Result) -> str:
     return result.cell.parameters["recipe"]
 
 
-def _row(name: str, found: list[Result], index: int) -> list[str]:
-    found = sorted(found, key=lambda r: r.cell.parameters["seed"])
-    counts = [(r.values["k"][index], r.values["n"][index]) for r in found]
-    shown = []
-    for k, n in counts:
-        lo, hi = wilson(k, n)
-        shown.append(f"{k}/{n} [{100 * lo:.0f}, {100 * hi:.0f}]")
-    whole = two_level([k for k, _ in counts], [n for _, n in counts])
-    cpu = sum(r.cpu for r in found) / max(len(found), 1)
+def _row(name: str, found: list[Result | None], index: int) -> list[str]:
+    """One line of the table; a seed that was not measured stays blank."""
+    done = [r for r in found if r is not None]
+    whole = two_level([r.values["k"][index] for r in done], [r.values["n"][index] for r in done])
+    shown = [_rate(r.values["k"][index], r.values["n"][index]) if r else "" for r in found]
     mean = f"{100 * whole.mean:.0f} [{100 * whole.lo:.0f}, {100 * whole.hi:.0f}] %"
-    return [name, *shown, mean, f"{cpu:.0f}" if index == 0 else ""]
+    cpu = f"{sum(r.cpu for r in done) / len(done):.0f}"
+    return [name, *shown, mean, cpu if index == 0 else ""]
+
+
+def _rate(k: int, n: int) -> str:
+    lo, hi = wilson(k, n)
+    return f"{k}/{n} [{100 * lo:.0f}, {100 * hi:.0f}]"
