@@ -95,7 +95,7 @@ class Peg:
   <size memory="1M"/>
   <default>
     <geom contype="0" conaffinity="0"/>
-    <pair condim="3" solref="0.012 1" solimp="0.95 0.99 0.0005" friction="0.2 0.2 0 0 0"/>
+    <pair condim="3" solref="0.01 1" solimp="0.95 0.99 0.0005" friction="0.2 0.2 0 0 0"/>
   </default>
   <worldbody>
     <body name="hole" mocap="true">{_walls()}</body>
@@ -208,12 +208,12 @@ def _walls() -> str:
 
 
 def _peg() -> str:
+    # the gantry cannot tilt, so the rounded lower corners are all that ever touches
     at, parts = HALF - ROUNDING, []
     for corner in CORNERS:
         x, y = ((1 if s == "p" else -1) * at for s in corner)
         parts.append(
-            f'<geom name="{corner}" type="capsule" size="{ROUNDING}"'
-            f' fromto="{x} {y} {ROUNDING} {x} {y} 0.05"/>'
+            f'<geom name="{corner}" type="sphere" size="{ROUNDING}" pos="{x} {y} {ROUNDING}"/>'
             f'<site name="{corner}" pos="{x} {y} 0"/>'
         )
     return "".join(parts) + f'<site name="sole" type="sphere" size="{3 * HALF}"/>'
