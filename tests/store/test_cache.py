@@ -12,9 +12,7 @@ def test_versions_are_told_without_importing() -> None:
     assert cache.environment()["numpy"] == sys.modules["numpy"].__version__
 
 
-def test_a_stage_is_versioned_by_its_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stage_is_versioned_by_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "stage_under_test"
     (package / "deep").mkdir(parents=True)
     (package / "__init__.py").write_text("")

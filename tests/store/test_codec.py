@@ -9,8 +9,24 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from gaploop.core import (
-    Check, Contract, Counterfactual, Diagnosis, Evidence, GoldenPairs, HardSet, Knob, KnobEstimate,
-    KnobSpace, KnobVerdict, PolicyContract, Posterior, Prior, Reproduction, Scenario, Score, Target,
+    Check,
+    Contract,
+    Counterfactual,
+    Diagnosis,
+    Evidence,
+    GoldenPairs,
+    HardSet,
+    Knob,
+    KnobEstimate,
+    KnobSpace,
+    KnobVerdict,
+    PolicyContract,
+    Posterior,
+    Prior,
+    Reproduction,
+    Scenario,
+    Score,
+    Target,
     declared,
 )  # fmt: skip
 from gaploop.core.curation import Bucket
@@ -103,7 +119,7 @@ def core_values() -> list[Any]:
             ),),
         ),
         Diagnosis(
-            episode="e", verdict="execution", kind="late commands", probabilities={"execution": 1.0},
+            episode="e", verdict="execution", kind="late", probabilities={"execution": 1.0},
             knobs=(KnobEstimate(name="gain", unit="1", estimate=0.9, lo=0.8, hi=1.0),),
             evidence=(Evidence(test="t", cause="execution", bayes_factor=9.0, statistic=1.0, t0=0.0,
                                t1=1.0, sentence="s"),),

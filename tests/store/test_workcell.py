@@ -116,9 +116,7 @@ def test_a_dataset_moves_in_and_its_episodes_are_listed(cell: Workcell, make: Ma
     assert list(cell.tmp.iterdir()) == []
 
 
-def test_adding_a_dataset_twice_changes_nothing(
-    cell: Workcell, make: Make, tmp_path: Path
-) -> None:
+def test_adding_a_dataset_twice_changes_nothing(cell: Workcell, make: Make, tmp_path: Path) -> None:
     digests = []
     for name in ("one", "two"):
         write_dataset(tmp_path / name, make(2), fps=20, robot="gantry")

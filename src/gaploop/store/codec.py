@@ -41,9 +41,10 @@ def loads(content: bytes | str, cls: type[T], load: LoadArray | None = None) -> 
       ValueError: when the content is no such JSON or does not fit `cls`.
     """
     try:
-        return decode(json.loads(content), cls, load)
-    except (msgspec.MsgspecError, KeyError, TypeError, RecursionError) as error:
+        data = json.loads(content)
+    except RecursionError as error:
         raise ValueError(str(error)) from error
+    return decode(data, cls, load)
 
 
 def encode(value: Any, save: SaveArray | None = None) -> Any:
@@ -68,8 +69,11 @@ def encode(value: Any, save: SaveArray | None = None) -> Any:
 
 
 def decode(data: Any, cls: type[T], load: LoadArray | None = None) -> T:
-    """JSON data as `cls`."""
-    return msgspec.convert(_untag(data, load), type=cls)
+    """JSON data as `cls`; ValueError where it does not fit."""
+    try:
+        return msgspec.convert(_untag(data, load), type=cls)
+    except (msgspec.MsgspecError, KeyError, TypeError, RecursionError) as error:
+        raise ValueError(str(error)) from error
 
 
 def _mapping(value: Mapping[Any, Any], save: SaveArray | None) -> Any:

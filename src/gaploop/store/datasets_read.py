@@ -58,7 +58,7 @@ class Dataset:
         self._tasks = _load_tasks(root / layout.TASKS)
         self._places = _load_places(self.info)
         self._side = _load_sidecar(self.info)
-        self._group: tuple[Path, int, Any] | None = None
+        self._starts, self._expected = _files(self._places)
         self._file: _DataFile | None = None
 
     def __len__(self) -> int:
@@ -87,7 +87,7 @@ class Dataset:
         if not 0 <= index < len(self):
             raise InputError(f"{self.info.path} has {len(self)} episodes, and no {index}.")
         place = self._places[index]
-        first = int(place["dataset_from_index"]) - self._first_row(index)
+        first = int(place["dataset_from_index"] - self._starts[index])
         path = data_file(self.info, int(place["data/chunk_index"]), int(place["data/file_index"]))
         rows = self._data(path, index).rows(first, first + int(place["length"]))
         where = _Where(path, first)
@@ -104,16 +104,9 @@ class Dataset:
 
     # -- inside -------------------------------------------------------------
 
-    def _first_row(self, index: int) -> int:
-        """Index of the first frame in the file that holds this episode."""
-        same = self._places[["data/chunk_index", "data/file_index"]]
-        return int(self._places["dataset_from_index"][np.argmax(same == same[index])])
-
     def _data(self, path: Path, index: int) -> "_DataFile":
         if self._file is None or self._file.path != path:
-            same = self._places[["data/chunk_index", "data/file_index"]]
-            expected = int(self._places["length"][same == same[index]].sum())
-            self._file = _DataFile(path, self.info, expected)
+            self._file = _DataFile(path, self.info, int(self._expected[index]))
         return self._file
 
     def _signal(
@@ -387,6 +380,14 @@ def _check_places(info: DatasetInfo, places: np.ndarray, folder: Path) -> None:
     total = int(places["length"].sum())
     if total != info.frames:
         raise InputError(f"{told} {info.frames} frames, and {folder} lists {total}.")
+
+
+def _files(places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For each episode: index of the first frame in its file, and that file's rows."""
+    same = places[["data/chunk_index", "data/file_index"]]
+    _, first, file = np.unique(same, return_index=True, return_inverse=True)
+    rows = np.bincount(file, weights=places["length"]).astype(np.int64)
+    return places["dataset_from_index"][first][file], rows[file]
 
 
 def _follows(places: np.ndarray) -> np.ndarray:

@@ -41,7 +41,9 @@ def write_dataset(
     """Writes episodes as a LeRobot v3.0 dataset at `path`, which appears once it is whole.
 
     Equal episodes give equal bytes. Signals are stored in single precision, stamps as
-    frame_index / fps; an episode's id is taken over just that, so it stays the same.
+    frame_index / fps; an episode's id is taken over just that (stamps in nanoseconds),
+    so it stays the same. One whose stamps are put on the grid gets a new id: the one of
+    `as_stored(episode, fps)`.
 
     path: a new folder.
     episodes: at least one, all with the same signals, each (T,) or (T, d), T >= 1.
@@ -54,6 +56,8 @@ def write_dataset(
       WorkcellError: when the disk is full or cannot be written; then nothing is left.
     """
     target = Path(path)
+    if not 0 < fps <= 1e6:
+        raise InputError(f"A dataset cannot have {fps} frames a second.")
     if target.exists():
         raise InputError(f"{target} exists already.", hint="Expected a new folder.")
     draft = target.parent / f".{target.name}.part"

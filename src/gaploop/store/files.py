@@ -103,7 +103,10 @@ def copy_folder(source: Path, target: Path, tmp: Path) -> None:
     with saving(target):
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copytree(source, draft)
+            draft.mkdir()
+            for name, _, _ in manifest(source):
+                (draft / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(source / name, draft / name)
             sync_tree(draft)
             draft.rename(target)
             sync_folder(target.parent)

@@ -28,7 +28,9 @@ _TABLES = {
     "episodes": "id TEXT, dataset TEXT, position INTEGER, length INTEGER, robot TEXT, unit TEXT,"
     " task TEXT, world TEXT, origin TEXT, policy TEXT, success INTEGER",
 }
-_INDEXES = {"runs": "key", "labels": "subject", "refs": "name", "episodes": "id"}
+_INDEXES = {
+    "runs": ("key",), "labels": ("subject",), "refs": ("name",), "episodes": ("id", "dataset"),
+}  # fmt: skip
 _RUN = "stage, version, config, seed, inputs, outputs, environment, started, wall, status"
 _LABEL = "subject, key, value, author, confidence, span"
 _EPISODE = "id, dataset, position, length, robot, unit, task, world, origin, policy, success"
@@ -231,9 +233,9 @@ class Ledger:
     def _make(self) -> None:
         statements = ["BEGIN IMMEDIATE"]
         for name, columns in _TABLES.items():
+            statements.append(f"CREATE TABLE {name} (seq INTEGER PRIMARY KEY, {columns})")
             statements += [
-                f"CREATE TABLE {name} (seq INTEGER PRIMARY KEY, {columns})",
-                f"CREATE INDEX {name}_by_{_INDEXES[name]} ON {name} ({_INDEXES[name]})",
+                f"CREATE INDEX {name}_by_{column} ON {name} ({column})" for column in _INDEXES[name]
             ]
             statements += [
                 f"CREATE TRIGGER {name}_no_{verb} BEFORE {verb} ON {name}"

@@ -49,7 +49,7 @@ class Objects:
             wanted = getattr(cls, "__name__", "")
             if wanted and kind != wanted:
                 raise WorkcellError(f"Object {digest[:8]} is a {kind}, and a {wanted} is needed.")
-            return codec.loads(json.dumps(data), cls, self._get_array)
+            return codec.decode(data, cls, self._get_array)
         except (ValueError, KeyError, TypeError) as error:
             raise WorkcellError(f"Object {digest[:8]} cannot be read: {error}.") from error
 
