@@ -109,10 +109,10 @@ def test_starts_come_from_the_prior_in_every_knob_the_optimiser_did_not_move():
         best=np.full(2, 0.25), loglik=0.0, basins=(), moved=np.array([True, False]),
         probe=np.array([0.0, 1.0]), history=history, history_loglik=np.zeros(50),
     )  # fmt: skip
-    points = start_points(fit, rng, 400)
+    points = start_points(flat("a", "b"), fit, rng, 400)
     assert np.all(points[:, 0] == 0.25)
     assert points[:, 1].std() == pytest.approx(12**-0.5, rel=0.1)
     warm = np.full((10, 2), 0.9)
-    warmed = start_points(fit, rng, 400, warm)
+    warmed = start_points(flat("a", "b"), fit, rng, 400, warm)
     assert (warmed[:, 0] == 0.9).sum() == 200
     assert warmed[:, 1].std() == pytest.approx(12**-0.5, rel=0.1)

@@ -12,10 +12,11 @@ from gaploop.infer.discrepancy import replay_rms
 from gaploop.infer.likelihood import RobustLikelihood, correlation_time
 from gaploop.infer.mixing import ess, split_rhat
 from gaploop.infer.noise import at_rest, noise_loglik, white_sd
+from gaploop.infer.refine import refine
 from gaploop.infer.search import Basin, Fit, search, search_many
 
 __all__ = [
     "Basin", "Chain", "Fit", "RobustLikelihood", "at_rest", "chains", "chains_many",
-    "correlation_time", "ess", "noise_loglik", "replay_rms", "search", "search_many",
+    "correlation_time", "ess", "noise_loglik", "refine", "replay_rms", "search", "search_many",
     "split_rhat", "white_sd",
 ]  # fmt: skip

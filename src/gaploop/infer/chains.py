@@ -112,7 +112,7 @@ def chains_many(
     state = np.concatenate(
         [
             start_points(
-                fit, rng, each * ensembles, None if warm is None else space.to_unit(warm[g])
+                space, fit, rng, each * ensembles, None if warm is None else space.to_unit(warm[g])
             )
             for g, fit in enumerate(fits)
         ]
@@ -174,17 +174,24 @@ def chains_many(
 
 
 def start_points(
-    fit: Fit, rng: np.random.Generator, n: int, warm: np.ndarray | None = None
+    space: KnobSpace, fit: Fit, rng: np.random.Generator, n: int, warm: np.ndarray | None = None
 ) -> np.ndarray:
     """(n, P) prior quantiles where walkers start.
 
-    Moved knobs come from the search's history, reweighted at the lowest temperature
-    that still leaves n/3 effective points: wider than the posterior, as starts should
-    be. All other knobs come from the prior: the history is a random walk there.
+    Moved knobs come from the refined fit's curvature, twice as wide as it says, or else
+    from the search's history at the lowest temperature that leaves n/3 effective points:
+    wider than the posterior, as starts should be. All other knobs come from the prior:
+    the search is a random walk there.
     """
-    level = fit.history_loglik - fit.history_loglik.max()
-    weights = _soften(level, target=max(n / 3.0, 2.0))
-    points = fit.history[rng.choice(len(level), n, p=weights)]
+    if fit.covariance is not None and fit.moved.any():
+        points = np.repeat(space.to_unit(fit.best[None]), n, axis=0)
+        root = np.linalg.cholesky(fit.covariance + 1e-10 * np.eye(int(fit.moved.sum())))
+        points[:, fit.moved] += 2.0 * rng.standard_normal((n, len(root))) @ root.T
+        points = fold(points)
+    else:
+        level = fit.history_loglik - fit.history_loglik.max()
+        weights = _soften(level, target=max(n / 3.0, 2.0))
+        points = fit.history[rng.choice(len(level), n, p=weights)]
     if warm is not None:
         half = n // 2
         points[:half] = warm[rng.choice(len(warm), half)]

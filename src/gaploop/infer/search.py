@@ -47,6 +47,8 @@ class Fit:
     """(H, P) every candidate, as prior quantiles."""
     history_loglik: np.ndarray
     """(H,)"""
+    covariance: np.ndarray | None = None
+    """(K, K) curvature's inverse in the K moved knobs, as prior quantiles; from `refine`."""
 
     @property
     def evaluations(self) -> int:

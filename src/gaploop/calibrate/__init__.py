@@ -1,0 +1,6 @@
+"""From clean logs to a posterior over simulator knobs, and to what is randomised with."""
+
+from gaploop.calibrate.config import CalibrateConfig
+from gaploop.calibrate.stage import calibrate
+
+__all__ = ["CalibrateConfig", "calibrate"]
