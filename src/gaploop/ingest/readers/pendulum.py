@@ -7,11 +7,21 @@ Format: github.com/dfki-ric-underactuated-lab/torque_limited_simple_pendulum (BS
 
 import csv
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from gaploop.core import Contract, Episode, Feature, InputError, Signal, Stated, declared
+from gaploop.core import (
+    Contract,
+    Episode,
+    Feature,
+    InputError,
+    Label,
+    Signal,
+    Stated,
+    declared,
+)
 
 _COLUMNS = ("time", "position", "velocity", "torque")
 _UNITS = {"position": "rad", "velocity": "rad/s", "torque": "N m"}
@@ -98,13 +108,28 @@ def read_pendulum_log(file: Path) -> Episode:
                 observable=declared(True),
             )
         )
-    return Episode(
+    episode = Episode(
         signals=signals,
         contract=_contract(tuple(features), tables),
         robot="simple pendulum",
         task=stem,
         source=" + ".join(str(f) for f in found.values()),
     )
+    return _judged(episode, stem)
+
+
+def _judged(episode: Episode, stem: str) -> Episode:
+    """Failures of this bench are marked in the file's name and nowhere else."""
+    if not {"failure", "failed"} & set(stem.lower().split("_")):
+        return episode
+    outcome = Label(
+        subject=episode.id,
+        key="outcome",
+        value={"success": False, "tag": "failure", "judge": "file name"},
+        author="file name",
+        confidence=0.8,
+    )
+    return replace(episode, facts=(outcome,))
 
 
 def _silent(key: str, values: np.ndarray) -> bool:
