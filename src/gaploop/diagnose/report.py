@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import betainc
 
 from gaploop.core import CAUSES, GAPS, Diagnosis, Episode, Evidence, KnobEstimate, Posterior
 from gaploop.diagnose.answer import FLOOR, Findings
@@ -161,6 +162,7 @@ def _evidence(m: Material) -> tuple[Evidence, ...]:
                 f"{says} with {gap} as in training.",
             )
         )  # fmt: skip
+    items += _put_back(m, end)
     for which in m.seen.mechanisms:
         factor = m.seen.new[which.key]
         if factor > 3.0:
@@ -173,6 +175,32 @@ def _evidence(m: Material) -> tuple[Evidence, ...]:
                 )
             )  # fmt: skip
     return tuple(items)
+
+
+def _put_back(m: Material, end: float) -> list[Evidence]:
+    """The interventions as evidence: gaps that rescue alone, or the smallest set that does."""
+    none, n = m.outcomes.count(frozenset())
+    saving = [
+        c
+        for c, done in m.outcomes.success.items()
+        if c and done.mean() >= max(0.5, none / n + 0.25)
+    ]
+    least = min((len(c) for c in saving), default=0)
+    items = []
+    for together in (c for c in saving if len(c) == least):
+        k, _ = m.outcomes.count(together)
+        names = " and ".join(g for g in m.found.shares if g in together)
+        alone = "alone" if least == 1 else "together (none does alone)"
+        below = float(betainc(k + 1, n - k + 1, 0.5))
+        items.append(
+            Evidence(
+                test="put back", cause=max(together, key=lambda g: m.found.shares[g]),
+                bayes_factor=(1.0 - below) / max(below, 1e-6), statistic=k / n, t0=0.0, t1=end,
+                sentence=f"Putting {names} back {alone} rescues {k} of {n}; as it is, "
+                f"{none} of {n} succeed.",
+            )
+        )  # fmt: skip
+    return items
 
 
 def _present(m: Material, verdict: str) -> tuple[str, ...]:
