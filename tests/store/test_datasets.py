@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gaploop.core import Episode, InputError, Label, Signal
-from gaploop.store import codec, datasets_read, datasets_stats, datasets_write
+from gaploop.store import codec, datasets_frames, datasets_stats, datasets_write
 from gaploop.store.datasets import as_stored, open_dataset, read_dataset, seal, write_dataset
 
 Make = Callable[..., list[Episode]]
@@ -236,12 +236,12 @@ def test_reading_holds_one_row_group(
     monkeypatch.setattr(datasets_write, "ROWS_A_GROUP", 24)
     write_dataset(tmp_path / "d", make(8), fps=20, robot="gantry")
     read: list[int] = []
-    real = datasets_read._DataFile._decode
+    real = datasets_frames.DataFile._decode
 
     def counting(self: Any, group: int) -> dict[str, np.ndarray]:
         read.append(group)
         return real(self, group)
 
-    monkeypatch.setattr(datasets_read._DataFile, "_decode", counting)
+    monkeypatch.setattr(datasets_frames.DataFile, "_decode", counting)
     assert len(list(read_dataset(tmp_path / "d"))) == 8
     assert read == [0, 1, 2, 3]  # each once, in order

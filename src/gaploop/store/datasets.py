@@ -6,8 +6,9 @@ writing and after reading. Facts, cameras and names of files are no part of it.
 """
 
 from gaploop.store.datasets_layout import DatasetInfo, FeatureInfo
+from gaploop.store.datasets_prepare import as_stored
 from gaploop.store.datasets_read import Dataset, open_dataset, read_dataset
-from gaploop.store.datasets_write import as_stored, write_dataset
+from gaploop.store.datasets_write import write_dataset
 from gaploop.store.files import seal
 
 __all__ = [

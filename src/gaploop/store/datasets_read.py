@@ -1,7 +1,7 @@
 """Reads LeRobot v3.0 datasets, whoever wrote them. Whatever is wrong is an InputError."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,19 +13,16 @@ from gaploop.core.episode import Episode
 from gaploop.core.errors import InputError
 from gaploop.core.label import Label
 from gaploop.core.signal import Signal
-from gaploop.store import codec
 from gaploop.store import datasets_layout as layout
-from gaploop.store.arrow import pa, pq
-from gaploop.store.datasets_layout import DatasetInfo, FeatureInfo, data_file, load_info, reading
-from gaploop.store.datasets_sidecar import FORMAT, DatasetSidecar, EpisodeSidecar
-
-_PLACES = (
-    "episode_index", "length", "dataset_from_index", "dataset_to_index",
-    "data/chunk_index", "data/file_index",
+from gaploop.store.datasets_frames import DataFile, Where, check_counters, stamps
+from gaploop.store.datasets_layout import DatasetInfo, FeatureInfo, data_file, load_info
+from gaploop.store.datasets_tables import (
+    Lines,
+    file_of_each,
+    load_places,
+    load_sidecar,
+    load_tasks,
 )  # fmt: skip
-_MAX_GROUP = 2 << 30
-_MAX_ROWS_A_BYTE = 64
-"""A frame counter takes at least a bit a row: a file that claims more rows is broken."""
 
 
 def read_dataset(path: str | Path, *, finite: bool = True) -> Iterator[Episode]:
@@ -55,11 +52,11 @@ class Dataset:
         """Use `open_dataset`."""
         self.info: DatasetInfo = load_info(root)
         self._finite = finite
-        self._tasks = _load_tasks(root / layout.TASKS)
-        self._places = _load_places(self.info)
-        self._side = _load_sidecar(self.info)
-        self._starts, self._expected = _files(self._places)
-        self._file: _DataFile | None = None
+        self._tasks = load_tasks(root / layout.TASKS)
+        self._places = load_places(self.info)
+        self._side = load_sidecar(self.info)
+        self._starts, self._expected = file_of_each(self._places)
+        self._file: DataFile | None = None
 
     def __len__(self) -> int:
         return self.info.episodes
@@ -90,9 +87,9 @@ class Dataset:
         first = int(place["dataset_from_index"] - self._starts[index])
         path = data_file(self.info, int(place["data/chunk_index"]), int(place["data/file_index"]))
         rows = self._data(path, index).rows(first, first + int(place["length"]))
-        where = _Where(path, first)
-        _check_counters(rows, index, where)
-        times = _times(rows["timestamp"], self.info.fps, where)
+        where = Where(path, first)
+        check_counters(rows, index, where)
+        times = stamps(rows["timestamp"], self.info.fps, where)
         signals = {
             key: self._signal(key, feature, rows[key], times, where)
             for key, feature in self.info.features.items()
@@ -104,13 +101,13 @@ class Dataset:
 
     # -- inside -------------------------------------------------------------
 
-    def _data(self, path: Path, index: int) -> "_DataFile":
+    def _data(self, path: Path, index: int) -> "DataFile":
         if self._file is None or self._file.path != path:
-            self._file = _DataFile(path, self.info, int(self._expected[index]))
+            self._file = DataFile(path, self.info, int(self._expected[index]))
         return self._file
 
     def _signal(
-        self, key: str, feature: FeatureInfo, values: np.ndarray, times: np.ndarray, where: "_Where"
+        self, key: str, feature: FeatureInfo, values: np.ndarray, times: np.ndarray, where: "Where"
     ) -> Signal:
         if self._finite and values.dtype.kind == "f":
             bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
@@ -126,7 +123,7 @@ class Dataset:
         )  # fmt: skip
 
     def _episode(
-        self, index: int, signals: dict[str, Signal], text: str, where: "_Where"
+        self, index: int, signals: dict[str, Signal], text: str, where: "Where"
     ) -> Episode:
         source = f"{self.info.path}#{index}"
         if self._side is None:
@@ -151,154 +148,8 @@ class Dataset:
         return Contract(features=features, log_rate=declared(self.info.fps))
 
     @cached_property
-    def _lines(self) -> "_Lines":
-        return _Lines(self.info.path / layout.SIDECAR_EPISODES, len(self))
-
-
-@dataclass(frozen=True, slots=True)
-class _Where:
-    """A stretch of rows in a file, for messages."""
-
-    path: Path
-    first: int
-
-    def error(self, row: int, what: str) -> InputError:
-        return InputError(f"{self.path}, row {self.first + row}: {what}.")
-
-
-class _DataFile:
-    """One Parquet file of frames; the row group read last stays in memory."""
-
-    def __init__(self, path: Path, info: DatasetInfo, expected: int) -> None:
-        self.path, self.info = path, info
-        if not path.is_file():
-            raise InputError(f"{path} is missing.", hint="Copy the dataset again.")
-        with reading(path):
-            self._file: Any = pq.ParquetFile(path, page_checksum_verification=True)
-            meta = self._file.metadata
-            sizes = [meta.row_group(i).num_rows for i in range(meta.num_row_groups)]
-            if min(sizes, default=0) < 0 or sum(sizes) != expected or meta.num_rows != expected:
-                raise ValueError(f"it has {meta.num_rows} rows, and {expected} were expected")
-            if expected > _MAX_ROWS_A_BYTE * path.stat().st_size:
-                raise ValueError(f"{expected} rows cannot lie in {path.stat().st_size} bytes")
-            width = sum(f.width for f in info.features.values()) + len(layout.COUNTERS)
-            if max(sizes, default=0) * width * 8 > _MAX_GROUP:
-                raise ValueError("a row group is larger than 2 GiB")
-        self._starts = np.concatenate([[0], np.cumsum(sizes)])
-        self._group: tuple[int, dict[str, np.ndarray]] | None = None
-
-    def rows(self, start: int, stop: int) -> dict[str, np.ndarray]:
-        """Columns of rows [start, stop): signals as (T, d), counters as (T,)."""
-        low = int(np.searchsorted(self._starts, start, side="right")) - 1
-        high = int(np.searchsorted(self._starts, stop, side="left"))
-        parts: list[dict[str, np.ndarray]] = []
-        for group in range(low, high):
-            base = int(self._starts[group])
-            columns = self._read(group)
-            cut = slice(max(start - base, 0), max(stop - base, 0))
-            parts.append({k: v[cut] for k, v in columns.items()})
-        joined = {k: np.concatenate([p[k] for p in parts]) for k in parts[0]}
-        if len(joined["timestamp"]) != stop - start:
-            raise InputError(f"{self.path} has no rows {start} to {stop}.")
-        return joined
-
-    def _read(self, group: int) -> dict[str, np.ndarray]:
-        if self._group is None or self._group[0] != group:
-            with reading(self.path):
-                self._group = (group, self._decode(group))
-        return self._group[1]
-
-    def _decode(self, group: int) -> dict[str, np.ndarray]:
-        counters = ("timestamp", "frame_index", "episode_index", "task_index")
-        names = [*self.info.features, *counters]
-        table = self._file.read_row_group(group, columns=names, use_threads=False)
-        rows = int(self._starts[group + 1] - self._starts[group])
-        found = {k: _numbers(table, k, rows, f.width) for k, f in self.info.features.items()}
-        return {**found, **{k: _numbers(table, k, rows, 1)[:, 0] for k in counters}}
-
-
-class _Lines:
-    """Random access to the lines of episodes.jsonl."""
-
-    def __init__(self, path: Path, expected: int) -> None:
-        self.path = path
-        with reading(path), path.open("rb") as file:
-            ends = np.cumsum([len(line) for line in file], dtype=np.int64)
-        if len(ends) != expected:
-            raise InputError(f"{path} has {len(ends)} lines, and {expected} were expected.")
-        self._starts = np.concatenate([[0], ends])
-
-    def read(self, index: int) -> EpisodeSidecar:
-        """The line of episode `index`."""
-        try:
-            with self.path.open("rb") as file:
-                file.seek(int(self._starts[index]))
-                content = file.read(int(self._starts[index + 1] - self._starts[index]))
-            return codec.loads(content, EpisodeSidecar)
-        except (OSError, ValueError) as error:
-            raise self.error(index, str(error)) from error
-
-    def error(self, index: int, what: str) -> InputError:
-        return InputError(f"{self.path}, line {index + 1}: {what.rstrip('.')}.")
-
-
-def _numbers(table: Any, name: str, rows: int, width: int) -> np.ndarray:
-    """A column as (rows, width) numbers; lists may be nested, of fixed size or not."""
-    if table.column_names.count(name) != 1:
-        raise ValueError(f"column {name!r} is missing or there twice")
-    column = table.column(name)
-    array = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
-    if isinstance(array, pa.ExtensionArray):
-        array = array.storage
-    if len(array) != rows:
-        raise ValueError(f"column {name!r} has {len(array)} rows, and {rows} were expected")
-    found = 1
-    while pa.types.is_nested(array.type):
-        if array.null_count:
-            raise ValueError(f"column {name!r}, row {_first_null(array) // found}: no value")
-        if not hasattr(array, "flatten") or pa.types.is_struct(array.type):
-            raise ValueError(f"column {name!r} is {array.type}, and numbers were expected")
-        inner = array.flatten()
-        each = len(inner) // max(len(array), 1)
-        lengths = np.asarray(array.value_lengths())
-        if (lengths != each).any():
-            raise ValueError(f"column {name!r} has rows of different lengths")
-        found, array = found * each, inner
-    if array.null_count:
-        raise ValueError(f"column {name!r}, row {_first_null(array) // max(found, 1)}: no value")
-    if found != width:
-        raise ValueError(f"column {name!r} has {found} numbers a row, and {width} were declared")
-    values = np.asarray(array.to_numpy(zero_copy_only=False))
-    if values.dtype.kind not in "fiub":
-        raise ValueError(f"column {name!r} is {array.type}, and numbers were expected")
-    return values.reshape(rows, width)
-
-
-def _first_null(array: Any) -> int:
-    return int(np.argmax(np.asarray(array.is_null().to_numpy(zero_copy_only=False))))
-
-
-def _check_counters(rows: dict[str, np.ndarray], index: int, where: _Where) -> None:
-    length = len(rows["timestamp"])
-    for name, expected in (
-        ("episode_index", np.full(length, index)),
-        ("frame_index", np.arange(length)),
-    ):
-        wrong = np.flatnonzero(rows[name] != expected)
-        if len(wrong):
-            at = int(wrong[0])
-            raise where.error(at, f"{name} is {rows[name][at]}, and {expected[at]} was expected")
-
-
-def _times(stored: np.ndarray, fps: float, where: _Where) -> np.ndarray:
-    """Seconds; frame_index / fps where the stored single-precision stamps say just that."""
-    grid = np.arange(len(stored)) / fps
-    if np.array_equal(stored.astype(np.float32), grid.astype(np.float32)):
-        return grid
-    bad = np.flatnonzero(~np.isfinite(stored))
-    if len(bad):
-        raise where.error(int(bad[0]), "timestamp is not a finite number")
-    return stored.astype(np.float64)
+    def _lines(self) -> "Lines":
+        return Lines(self.info.path / layout.SIDECAR_EPISODES, len(self))
 
 
 def _foreign(
@@ -318,92 +169,3 @@ def _foreign(
         author="next.success",
     )
     return replace(episode, facts=(outcome,))
-
-
-def _load_tasks(path: Path) -> dict[int, str]:
-    """Task index to text; the text is the index of a data frame, under whatever name."""
-    with reading(path):
-        table = pq.read_table(path, use_threads=False)
-        texts = [
-            f.name
-            for f in table.schema
-            if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)
-        ]
-        if "task_index" not in table.column_names or not texts:
-            raise ValueError("expected the columns task and task_index")
-        name = "task" if "task" in texts else texts[0]
-        numbers = _numbers(table, "task_index", len(table), 1)[:, 0].tolist()
-        words = table.column(name).to_pylist()
-        return {int(i): str(t or "") for i, t in zip(numbers, words, strict=True)}
-
-
-def _load_places(info: DatasetInfo) -> np.ndarray:
-    """(episodes,) structured array: where each episode lies. Checked against info.json."""
-    folder = info.path / "meta" / "episodes"
-    files = sorted(folder.glob("*/*.parquet"))
-    if not files:
-        raise InputError(f"{folder} holds no Parquet file.", hint="Copy the dataset again.")
-    parts: list[np.ndarray] = []
-    for path in files:
-        with reading(path):
-            table = pq.read_table(
-                path, columns=list(_PLACES), use_threads=False, page_checksum_verification=True
-            )
-            part = np.empty(len(table), dtype=[(n, np.int64) for n in _PLACES])
-            for name in _PLACES:
-                part[name] = _numbers(table, name, len(table), 1)[:, 0]
-            parts.append(part)
-    places = np.concatenate(parts)
-    places = places[np.argsort(places["episode_index"], kind="stable")]
-    _check_places(info, places, folder)
-    return places
-
-
-def _check_places(info: DatasetInfo, places: np.ndarray, folder: Path) -> None:
-    told = f"{info.path / layout.INFO} tells of"
-    if len(places) != info.episodes:
-        raise InputError(f"{told} {info.episodes} episodes, and {folder} lists {len(places)}.")
-    checks = {
-        "episode_index": places["episode_index"] == np.arange(len(places)),
-        "length": (places["length"] > 0) & (places["length"] <= info.frames),
-        "dataset_to_index": places["dataset_to_index"]
-        == places["dataset_from_index"] + places["length"],
-        "dataset_from_index": np.concatenate([[True], _follows(places)]),
-        "data/file_index": (places["data/file_index"] >= 0) & (places["data/chunk_index"] >= 0),
-    }
-    for name, fine in checks.items():
-        if not fine.all():
-            row = int(np.argmin(fine))
-            raise InputError(
-                f"{folder}, row {row}: {name} is {places[name][row]}, which cannot be."
-            )
-    total = int(places["length"].sum())
-    if total != info.frames:
-        raise InputError(f"{told} {info.frames} frames, and {folder} lists {total}.")
-
-
-def _files(places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For each episode: index of the first frame in its file, and that file's rows."""
-    same = places[["data/chunk_index", "data/file_index"]]
-    _, first, file = np.unique(same, return_index=True, return_inverse=True)
-    rows = np.bincount(file, weights=places["length"]).astype(np.int64)
-    return places["dataset_from_index"][first][file], rows[file]
-
-
-def _follows(places: np.ndarray) -> np.ndarray:
-    return places["dataset_from_index"][1:] == places["dataset_to_index"][:-1]
-
-
-def _load_sidecar(info: DatasetInfo) -> DatasetSidecar | None:
-    path = info.path / layout.SIDECAR
-    if not path.exists():
-        return None
-    with reading(path):
-        side = codec.loads(path.read_bytes(), DatasetSidecar)
-        if side.format != FORMAT:
-            raise ValueError(f"it has format {side.format}, and {FORMAT} is read")
-        for key, meaning in side.signals.items():
-            width = info.features[key].width if key in info.features else 0
-            if len(meaning.columns) not in (0, width) or (meaning.scalar and width != 1):
-                raise ValueError(f"signal {key!r} does not fit the features")
-    return side

@@ -1,7 +1,6 @@
 """Writes LeRobot v3.0 datasets, streamed: memory holds some thousand frames at a time."""
 
 import contextlib
-import json
 import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -17,8 +16,17 @@ from gaploop.core.errors import InputError
 from gaploop.core.signal import Signal
 from gaploop.store import codec
 from gaploop.store import datasets_layout as layout
-from gaploop.store.arrow import pa, pq
+from gaploop.store.arrow import pa
 from gaploop.store.datasets_layout import DatasetInfo
+from gaploop.store.datasets_parquet import (
+    ParquetFile,
+    arrow_array,
+    arrow_type,
+    episode_schema,
+    write_json,
+    write_tasks,
+)  # fmt: skip
+from gaploop.store.datasets_prepare import as_stored
 from gaploop.store.datasets_sidecar import DatasetSidecar, SignalMeaning, line_of
 from gaploop.store.datasets_stats import NAMES, Running, Stats, describe
 from gaploop.store.files import saving, sync_folder, sync_tree
@@ -81,57 +89,6 @@ def write_dataset(
     return info
 
 
-def as_stored(episode: Episode, fps: float, *, where: str = "the episode") -> Episode:
-    """The episode as reading it back gives it: single precision, stamps on the grid.
-
-    Raises:
-      InputError: when a signal does not fit the format; names the signal and the row.
-    """
-    if not episode.signals:
-        raise InputError(f"{where} has no signals.")
-    lengths = {key: len(s.values) for key, s in episode.signals.items()}
-    if len(set(lengths.values())) != 1 or 0 in lengths.values():
-        raise InputError(f"{where} has signals of different lengths, or empty ones: {lengths}.")
-    times = np.arange(next(iter(lengths.values()))) / float(fps)
-    signals = {k: _stored_signal(k, s, times, where) for k, s in sorted(episode.signals.items())}
-    return replace(episode, signals=signals)
-
-
-def _stored_signal(key: str, signal: Signal, times: np.ndarray, where: str) -> Signal:
-    if key in layout.COUNTERS or "/" in key or not key:
-        raise InputError(f"{where}: a signal cannot be called {key!r} in a dataset.")
-    late = np.flatnonzero(~(np.abs(signal.times - times) <= layout.GRID_TOLERANCE))
-    if len(late):
-        raise InputError(
-            f"{where}, signal {key!r}, row {late[0]}: stamp {signal.times[late[0]]:.6g} s, and"
-            f" {times[late[0]]:.6g} s was expected.",
-            hint="Resample it to the dataset's rate first.",
-        )
-    values = signal.values
-    if values.ndim not in (1, 2) or values.dtype.kind not in "fiub" or values[0].size == 0:
-        raise InputError(
-            f"{where}, signal {key!r}: {values.dtype} of shape {values.shape} cannot be stored.",
-            hint="Expected numbers of shape (T,) or (T, d).",
-        )
-    width = 1 if values.ndim == 1 else values.shape[1]
-    if signal.columns and len(signal.columns) != width:
-        raise InputError(
-            f"{where}, signal {key!r}: {len(signal.columns)} column names for {width} columns."
-        )
-    if values.dtype.kind == "f":
-        with np.errstate(over="ignore"):
-            values = np.ascontiguousarray(values, dtype=np.float32)
-        bad = np.flatnonzero(~np.isfinite(values).reshape(len(values), -1).all(axis=1))
-        if len(bad):
-            raise InputError(
-                f"{where}, signal {key!r}, row {bad[0]}: not a finite number.",
-                hint="Repair or set the episode aside first.",
-            )
-    elif values.dtype.kind in "iu":
-        values = values.astype(np.int64)
-    return replace(signal, name=key, times=times, values=values)
-
-
 class _Writer:
     """The files of one dataset in the making."""
 
@@ -148,8 +105,8 @@ class _Writer:
         self.chunk = self.file = 0
         self.parts: list[dict[str, np.ndarray]] = []
         self.rows: list[dict[str, Any]] = []
-        self.data: _Parquet | None = None
-        self.table: _Parquet | None = None
+        self.data: ParquetFile | None = None
+        self.table: ParquetFile | None = None
         self.lines: BinaryIO | None = None
 
     def add(self, episode: Episode) -> None:
@@ -193,17 +150,17 @@ class _Writer:
         for file in (self.data, self.table, self.lines):
             if file is not None:
                 file.close()
-        _write_tasks(self.root / layout.TASKS, list(self.tasks))
+        write_tasks(self.root / layout.TASKS, list(self.tasks))
         stats = {
             key: {name: value.tolist() for name, value in found.items()}
             for key, found in self._split(self.running.result()).items()
         }
-        _write_json(self.root / layout.STATS, stats)
+        write_json(self.root / layout.STATS, stats)
         side = DatasetSidecar(
             signals=self.meaning, contracts=tuple(self.contracts.values()), extra=dict(extra)
         )
         (self.root / layout.SIDECAR).write_bytes(codec.dumps(side) + b"\n")
-        _write_json(self.root / layout.INFO, self._info())
+        write_json(self.root / layout.INFO, self._info())
         return replace(layout.load_info(self.root), path=target)
 
     def abandon(self) -> None:
@@ -276,17 +233,17 @@ class _Writer:
         self.lines.write(codec.dumps(line_of(episode, index)) + b"\n")
 
     def _open_data(self) -> None:
-        fields = [(k, _arrow_type(t, self.widths[k])) for k, t in self.types.items()]
+        fields = [(k, arrow_type(t, self.widths[k])) for k, t in self.types.items()]
         fields += [("timestamp", pa.float32()), *((k, pa.int64()) for k in _INTEGERS)]
         name = layout.DATA.format(chunk_index=self.chunk, file_index=self.file)
-        self.data = _Parquet(self.root / name, pa.schema(fields))
+        self.data = ParquetFile(self.root / name, pa.schema(fields))
 
     def _flush_data(self) -> None:
         if not self.parts or self.data is None:
             return
         schema = self.data.schema
         arrays = [
-            _arrow_array(np.concatenate([p[name] for p in self.parts]), schema.field(name).type)
+            arrow_array(np.concatenate([p[name] for p in self.parts]), schema.field(name).type)
             for name in schema.names
         ]
         self.data.write(pa.Table.from_arrays(arrays, schema=schema))
@@ -304,7 +261,7 @@ class _Writer:
             return
         if self.table is None:
             name = layout.EPISODES.format(chunk_index=0, file_index=0)
-            self.table = _Parquet(self.root / name, _episode_schema(self.rows[0]))
+            self.table = ParquetFile(self.root / name, episode_schema(self.rows[0]))
         self.table.write(pa.Table.from_pylist(self.rows, schema=self.table.schema))
         self.rows.clear()
 
@@ -337,94 +294,9 @@ class _Writer:
         }
 
 
-class _Parquet:
-    """A Parquet file being written. Pages carry checksums, so that a flipped bit is seen."""
-
-    def __init__(self, path: Path, schema: Any) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self.schema = schema
-        self._file = path.open("wb")
-        self._writer = pq.ParquetWriter(
-            self._file, schema, compression="snappy", write_page_checksum=True
-        )
-
-    def write(self, table: Any) -> None:
-        self._writer.write_table(table, row_group_size=len(table))
-
-    @property
-    def size(self) -> int:
-        return self._file.tell()
-
-    def close(self) -> None:
-        try:
-            self._writer.close()
-        finally:
-            self._file.close()
-
-
 def _task(episode: Episode) -> str:
     return episode.instruction or episode.task
 
 
 def _width(signal: Signal) -> int:
     return 1 if signal.values.ndim == 1 else signal.values.shape[1]
-
-
-def _arrow_type(dtype: np.dtype[Any], width: int) -> Any:
-    plain = pa.from_numpy_dtype(dtype)
-    return plain if width == 1 else pa.list_(plain, width)
-
-
-def _arrow_array(values: np.ndarray, type: Any) -> Any:
-    flat = pa.array(values.reshape(-1))
-    listed = pa.types.is_fixed_size_list(type)
-    return pa.FixedSizeListArray.from_arrays(flat, type=type) if listed else flat
-
-
-def _episode_schema(row: Mapping[str, Any]) -> Any:
-    def kind(name: str) -> Any:
-        if name == "tasks":
-            return pa.list_(pa.string())
-        if not name.startswith("stats/"):
-            return pa.int64()
-        return pa.list_(pa.int64() if name.endswith("/count") else pa.float64())
-
-    return pa.schema([(name, kind(name)) for name in row])
-
-
-def _write_tasks(path: Path, texts: list[str]) -> None:
-    """The task table; its text column is the index of a data frame, as LeRobot expects it."""
-    described = {
-        "index_columns": ["task"],
-        "column_indexes": [
-            {"name": None, "field_name": None, "pandas_type": "unicode", "numpy_type": "object",
-             "metadata": {"encoding": "UTF-8"}}
-        ],
-        "columns": [
-            {"name": "task_index", "field_name": "task_index", "pandas_type": "int64",
-             "numpy_type": "int64", "metadata": None},
-            {"name": "task", "field_name": "task", "pandas_type": "unicode",
-             "numpy_type": "object", "metadata": None},
-        ],
-        "creator": {"library": "gaploop", "version": "1"},
-        "pandas_version": "2.0.0",
-    }  # fmt: skip
-    schema = pa.schema(
-        [("task_index", pa.int64()), ("task", pa.string())],
-        metadata={"pandas": json.dumps(described)},
-    )
-    file = _Parquet(path, schema)
-    try:
-        file.write(
-            pa.Table.from_arrays(
-                [pa.array(list(range(len(texts))), pa.int64()), pa.array(texts, pa.string())],
-                schema=schema,
-            )
-        )
-    finally:
-        file.close()
-
-
-def _write_json(path: Path, value: Any) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(value, indent=2) + "\n")

@@ -1,0 +1,132 @@
+"""The small tables of a dataset: tasks, episodes, and the sidecar's lines."""
+
+from pathlib import Path
+
+import numpy as np
+
+from gaploop.core.errors import InputError
+from gaploop.store import codec
+from gaploop.store import datasets_layout as layout
+from gaploop.store.arrow import pa, pq
+from gaploop.store.datasets_frames import numbers
+from gaploop.store.datasets_layout import DatasetInfo, reading
+from gaploop.store.datasets_sidecar import FORMAT, DatasetSidecar, EpisodeSidecar
+
+_PLACES = (
+    "episode_index", "length", "dataset_from_index", "dataset_to_index",
+    "data/chunk_index", "data/file_index",
+)  # fmt: skip
+
+
+def load_tasks(path: Path) -> dict[int, str]:
+    """Task index to text; the text is the index of a data frame, under whatever name."""
+    with reading(path):
+        table = pq.read_table(path, use_threads=False)
+        texts = [
+            f.name
+            for f in table.schema
+            if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)
+        ]
+        if "task_index" not in table.column_names or not texts:
+            raise ValueError("expected the columns task and task_index")
+        name = "task" if "task" in texts else texts[0]
+        indexes = numbers(table, "task_index", len(table), 1)[:, 0].tolist()
+        words = table.column(name).to_pylist()
+        return {int(i): str(t or "") for i, t in zip(indexes, words, strict=True)}
+
+
+def load_places(info: DatasetInfo) -> np.ndarray:
+    """(episodes,) structured array: where each episode lies. Checked against info.json."""
+    folder = info.path / "meta" / "episodes"
+    files = sorted(folder.glob("*/*.parquet"))
+    if not files:
+        raise InputError(f"{folder} holds no Parquet file.", hint="Copy the dataset again.")
+    parts: list[np.ndarray] = []
+    for path in files:
+        with reading(path):
+            table = pq.read_table(
+                path, columns=list(_PLACES), use_threads=False, page_checksum_verification=True
+            )
+            part = np.empty(len(table), dtype=[(n, np.int64) for n in _PLACES])
+            for name in _PLACES:
+                part[name] = numbers(table, name, len(table), 1)[:, 0]
+            parts.append(part)
+    places = np.concatenate(parts)
+    places = places[np.argsort(places["episode_index"], kind="stable")]
+    _check_places(info, places, folder)
+    return places
+
+
+def _check_places(info: DatasetInfo, places: np.ndarray, folder: Path) -> None:
+    told = f"{info.path / layout.INFO} tells of"
+    if len(places) != info.episodes:
+        raise InputError(f"{told} {info.episodes} episodes, and {folder} lists {len(places)}.")
+    checks = {
+        "episode_index": places["episode_index"] == np.arange(len(places)),
+        "length": (places["length"] > 0) & (places["length"] <= info.frames),
+        "dataset_to_index": places["dataset_to_index"]
+        == places["dataset_from_index"] + places["length"],
+        "dataset_from_index": np.concatenate([[True], _follows(places)]),
+        "data/file_index": (places["data/file_index"] >= 0) & (places["data/chunk_index"] >= 0),
+    }
+    for name, fine in checks.items():
+        if not fine.all():
+            row = int(np.argmin(fine))
+            raise InputError(
+                f"{folder}, row {row}: {name} is {places[name][row]}, which cannot be."
+            )
+    total = int(places["length"].sum())
+    if total != info.frames:
+        raise InputError(f"{told} {info.frames} frames, and {folder} lists {total}.")
+
+
+def file_of_each(places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For each episode: index of the first frame in its file, and that file's rows."""
+    same = places[["data/chunk_index", "data/file_index"]]
+    _, first, file = np.unique(same, return_index=True, return_inverse=True)
+    rows = np.bincount(file, weights=places["length"]).astype(np.int64)
+    return places["dataset_from_index"][first][file], rows[file]
+
+
+def _follows(places: np.ndarray) -> np.ndarray:
+    return places["dataset_from_index"][1:] == places["dataset_to_index"][:-1]
+
+
+def load_sidecar(info: DatasetInfo) -> DatasetSidecar | None:
+    path = info.path / layout.SIDECAR
+    if not path.exists():
+        return None
+    with reading(path):
+        side = codec.loads(path.read_bytes(), DatasetSidecar)
+        if side.format != FORMAT:
+            raise ValueError(f"it has format {side.format}, and {FORMAT} is read")
+        for key, meaning in side.signals.items():
+            width = info.features[key].width if key in info.features else 0
+            if len(meaning.columns) not in (0, width) or (meaning.scalar and width != 1):
+                raise ValueError(f"signal {key!r} does not fit the features")
+    return side
+
+
+class Lines:
+    """Random access to the lines of episodes.jsonl."""
+
+    def __init__(self, path: Path, expected: int) -> None:
+        self.path = path
+        with reading(path), path.open("rb") as file:
+            ends = np.cumsum([len(line) for line in file], dtype=np.int64)
+        if len(ends) != expected:
+            raise InputError(f"{path} has {len(ends)} lines, and {expected} were expected.")
+        self._starts = np.concatenate([[0], ends])
+
+    def read(self, index: int) -> EpisodeSidecar:
+        """The line of episode `index`."""
+        try:
+            with self.path.open("rb") as file:
+                file.seek(int(self._starts[index]))
+                content = file.read(int(self._starts[index + 1] - self._starts[index]))
+            return codec.loads(content, EpisodeSidecar)
+        except (OSError, ValueError) as error:
+            raise self.error(index, str(error)) from error
+
+    def error(self, index: int, what: str) -> InputError:
+        return InputError(f"{self.path}, line {index + 1}: {what.rstrip('.')}.")
