@@ -13,7 +13,7 @@ from gaploop.policies import ChunkRunner, check_fit, check_golden, load_policy, 
 from gaploop.store.datasets import write_dataset
 from gaploop.train import TrainConfig, fit_policy, train
 
-SMALL = TrainConfig(steps=60, batch=64, width=32, held_out=0.2)
+SMALL = TrainConfig(steps=60, batch=64, width=32, lr=3e-3, held_out=0.2)
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ class TrainConfig:
     """Actions predicted a call."""
     execute: int = 8
     """Actions executed before the policy is asked again."""
-    lr: float = 2e-3
+    lr: float = 1e-3
     """Peak learning rate; rises for `warmup` of the steps, then falls as a cosine to zero."""
     warmup: float = 0.03
     """Share of the steps in which the learning rate rises."""
