@@ -43,7 +43,8 @@ def test_it_is_told_everything_whatever_is_in_a_path(
     Command(copying, shell=shell).collect(policy, 3, 7, out)
     assert len(open_dataset(out)) == 2
     told = (tmp_path / "told").read_text()
-    assert told == repr([str(policy), "3", "7", str(out.with_name(".my out.part"))])
+    part = out.with_name(f".my out.{os.getpid()}.part")
+    assert told == repr([str(policy), "3", "7", str(part)])
     assert not list(Path.cwd().glob("owned"))
 
 
@@ -120,10 +121,11 @@ def test_a_line_that_is_off(line: str, word: str) -> None:
 
 
 def test_a_killed_run_leaves_nothing_in_the_way(copying: str, tmp_path: Path) -> None:
-    stale = tmp_path / ".out.part"
-    stale.mkdir()
-    (stale / "half").touch()
+    for name in (".out.1.part", "..out.1.part.part"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "half").touch()
+    (tmp_path / ".outing").mkdir()
     Command(copying).collect(tmp_path, 2, 0, tmp_path / "out")
-    assert not stale.exists()
-    assert not (tmp_path / "out" / "half").exists()
+    hidden = [p.name for p in tmp_path.iterdir() if p.name.startswith(".")]
+    assert hidden == [".outing"]
     assert os.listdir(tmp_path / "out")

@@ -1,4 +1,7 @@
 import json
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -85,3 +88,33 @@ def test_a_policy_that_is_none_gets_one_sentence(
 def test_families_leave_room_to_be_calibrated() -> None:
     for family in FAMILIES.values():
         assert 0 < family.least < family.most < 1
+
+
+def test_a_stand_in_ends_with_the_process_that_started_it(policy: Path, tmp_path: Path) -> None:
+    text = (
+        "import sys; from pathlib import Path; from gaploop.field import Lab;"
+        f"Lab(family='lab-mix', seed=0, task='peg').collect(Path({str(policy)!r}), 4000, 0,"
+        f" Path({str(tmp_path / 'out')!r}))"
+    )
+    loop = subprocess.Popen([sys.executable, "-c", text])
+    deadline = time.monotonic() + 60
+    while not (children := _children(loop.pid)):
+        assert loop.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    time.sleep(1.0)
+    loop.kill()
+    loop.wait()
+    while any(Path(f"/proc/{c}").exists() for c in children):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert not (tmp_path / "out").exists()
+    labs.lab_mix(0).collect(policy, 2, 0, tmp_path / "out")
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+def _children(pid: int) -> list[str]:
+    file = Path(f"/proc/{pid}/task/{pid}/children")
+    if not file.exists():
+        pytest.skip("this kernel does not list child processes")
+    return file.read_text().split()

@@ -1,5 +1,6 @@
 """What every field does alike: a staging folder, a check, one rename."""
 
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,12 +30,13 @@ def collected(out: Path) -> bool:
 def staged(out: Path) -> Iterator[Path]:
     """A path beside `out` to write to; it becomes `out` in one rename, or vanishes.
 
-    The path does not exist at first, nor does anything of an earlier, killed run.
+    It does not exist at first. What an earlier, killed run left is removed; the
+    process's id in its name keeps us clear of one that is still dying.
     """
-    part = out.with_name(f".{out.name}.part")
+    part = out.with_name(f".{out.name}.{os.getpid()}.part")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(part, ignore_errors=True)
+        _sweep(out)
         yield part
         if out.exists():
             out.rmdir()
@@ -42,7 +44,16 @@ def staged(out: Path) -> Iterator[Path]:
     except OSError as error:
         raise FieldError(f"{out} cannot be written: {error}.") from error
     finally:
-        shutil.rmtree(part, ignore_errors=True)
+        _sweep(out)
+
+
+def _sweep(out: Path) -> None:
+    """Remove drafts of `out`; a writer's own draft has one more dot and one more `.part`."""
+    for path in out.parent.iterdir() if out.parent.is_dir() else ():
+        name = path.name
+        ours = name.startswith(".") and name.lstrip(".").startswith(f"{out.name}.")
+        if ours and name.endswith(".part"):
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def checked(folder: Path, who: str, task: str = "") -> int:

@@ -11,8 +11,11 @@ has, and no more. Sim-to-sim, and called so: the episodes' world is `stand-in`.
 """
 
 import argparse
+import os
 import subprocess
 import sys
+import tempfile
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -46,18 +49,39 @@ class Lab:
                 "policy": policy.absolute(), "trials": trials, "run-seed": seed, "out": part,
             }  # fmt: skip
             words = [f"--{key}={value}" for key, value in given.items()]
+            words.append("--end-with-parent")
             who = f"The stand-in {self.family}:{self.seed}"
-            call = [sys.executable, "-m", "gaploop.field.labs", *words]
-            try:
-                done = subprocess.run(
-                    call, capture_output=True, text=True, timeout=self.timeout_s, check=False
-                )
-            except subprocess.TimeoutExpired:
-                raise FieldError(f"{who} ran past {self.timeout_s:g} s.") from None
-            if done.returncode:
-                last = done.stderr.strip().splitlines()[-1:] or ["no message"]
-                raise FieldError(f"{who} failed: {last[0]}")
+            _run([sys.executable, "-m", "gaploop.field.labs", *words], who, self.timeout_s)
             checked(part, who, self.task)
+
+
+def _run(call: list[str], who: str, timeout_s: float) -> None:
+    """Run the stand-in's process. It ends with us: it watches the pipe we hold."""
+    with tempfile.TemporaryFile("w+") as words:
+        process = subprocess.Popen(
+            call, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=words
+        )
+        try:
+            code = process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            raise FieldError(f"{who} ran past {timeout_s:g} s.") from None
+        finally:
+            process.kill()
+            process.communicate()
+        words.seek(0)
+        if code:
+            last = words.read().strip().splitlines()[-1:] or ["no message"]
+            raise FieldError(f"{who} failed: {last[0]}")
+
+
+def _end_with_parent() -> None:
+    """Leave at once when the process that started us is gone, however it went."""
+
+    def watch() -> None:
+        os.read(0, 1)  # not through sys.stdin: its lock would break the interpreter's exit
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def lab_mix(seed: str | int = 0, *, task: str = "peg") -> Lab:
@@ -126,7 +150,12 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--trials", type=int, required=True)
     parser.add_argument("--run-seed", type=int, required=True, help="of starts and noise")
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument(
+        "--end-with-parent", action="store_true", help="stop when standard input closes"
+    )
     given = parser.parse_args(words)
+    if given.end_with_parent:
+        _end_with_parent()
     from gaploop.store.datasets import write_dataset
 
     try:
