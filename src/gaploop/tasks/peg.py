@@ -91,11 +91,11 @@ class Peg:
     def mjcf(self) -> str:
         return f"""
 <mujoco model="peg">
-  <option timestep="0.005" integrator="implicitfast" iterations="20" ls_iterations="10"/>
+  <option timestep="0.00625" gravity="0 0 0" integrator="implicitfast" iterations="20"/>
   <size memory="1M"/>
   <default>
     <geom contype="0" conaffinity="0"/>
-    <pair condim="3" solref="0.01 1" solimp="0.95 0.99 0.0005" friction="0.2 0.2 0 0 0"/>
+    <pair condim="3" solref="0.0125 1" solimp="0.95 0.99 0.0005" friction="0.2 0.2 0 0 0"/>
   </default>
   <worldbody>
     <body name="hole" mocap="true">{_walls()}</body>
