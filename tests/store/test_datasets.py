@@ -208,6 +208,22 @@ def test_stamps_nearly_on_the_grid_are_put_on_it(tmp_path: Path) -> None:
     assert read.id == as_stored(near, 10).id != near.id
 
 
+@pytest.mark.parametrize("rows", [[1], [0, 1, 2]])
+def test_a_field_may_keep_what_is_not_finite(tmp_path: Path, rows: list[int]) -> None:
+    values = np.array([[1.0], [2.0], [3.0]])
+    values[rows] = np.nan
+    episodes = [plain(values), plain(np.array([[5.0], [np.inf]]))]
+    write_dataset(tmp_path / "d", episodes, fps=10, robot="r", finite=False)
+    read = list(read_dataset(tmp_path / "d", finite=False))
+    assert [e.id for e in read] == [e.id for e in episodes]
+    with pytest.raises(InputError, match=f"row {rows[0]}: 'action' is not a finite number"):
+        list(read_dataset(tmp_path / "d"))
+    stats = json.loads((tmp_path / "d" / "meta" / "stats.json").read_text())["action"]
+    kept = [v for i, v in enumerate([1.0, 2.0, 3.0]) if i not in rows] + [5.0]
+    assert (stats["count"], stats["min"], stats["max"]) == ([len(kept)], [min(kept)], [5.0])
+    np.testing.assert_allclose([stats["mean"], stats["q50"]], [[np.mean(kept)], [np.median(kept)]])
+
+
 def test_an_existing_folder_is_left_alone(tmp_path: Path, make: Make) -> None:
     (tmp_path / "d").mkdir()
     with pytest.raises(InputError, match="exists already"):

@@ -10,7 +10,9 @@ from gaploop.core.signal import Signal
 from gaploop.store import datasets_layout as layout
 
 
-def as_stored(episode: Episode, fps: float, *, where: str = "the episode") -> Episode:
+def as_stored(
+    episode: Episode, fps: float, *, where: str = "the episode", finite: bool = True
+) -> Episode:
     """The episode as reading it back gives it: single precision, stamps on the grid.
 
     Raises:
@@ -22,11 +24,13 @@ def as_stored(episode: Episode, fps: float, *, where: str = "the episode") -> Ep
     if len(set(lengths.values())) != 1 or 0 in lengths.values():
         raise InputError(f"{where} has signals of different lengths, or empty ones: {lengths}.")
     times = np.arange(next(iter(lengths.values()))) / float(fps)
-    signals = {k: _stored_signal(k, s, times, where) for k, s in sorted(episode.signals.items())}
+    signals = {
+        k: _stored_signal(k, s, times, where, finite) for k, s in sorted(episode.signals.items())
+    }
     return replace(episode, signals=signals)
 
 
-def _stored_signal(key: str, signal: Signal, times: np.ndarray, where: str) -> Signal:
+def _stored_signal(key: str, signal: Signal, times: np.ndarray, where: str, finite: bool) -> Signal:
     if key in layout.COUNTERS or "/" in key or not key:
         raise InputError(f"{where}: a signal cannot be called {key!r} in a dataset.")
     late = np.flatnonzero(~(np.abs(signal.times - times) <= layout.GRID_TOLERANCE))
@@ -51,7 +55,7 @@ def _stored_signal(key: str, signal: Signal, times: np.ndarray, where: str) -> S
         with np.errstate(over="ignore"):
             values = np.ascontiguousarray(values, dtype=np.float32)
         bad = np.flatnonzero(~np.isfinite(values).reshape(len(values), -1).all(axis=1))
-        if len(bad):
+        if finite and len(bad):
             raise InputError(
                 f"{where}, signal {key!r}, row {bad[0]}: not a finite number.",
                 hint="Repair or set the episode aside first.",

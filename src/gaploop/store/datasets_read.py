@@ -137,7 +137,7 @@ class Dataset:
             origin=line.origin, policy=line.policy, parents=line.parents, facts=line.facts,
             source=source,
         )  # fmt: skip
-        if self._finite and episode.id != line.id:
+        if episode.id != line.id:
             raise where.error(0, f"episode {index} is not what was written: its id differs")
         return episode
 

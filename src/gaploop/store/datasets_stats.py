@@ -18,7 +18,13 @@ Stats = dict[str, np.ndarray]
 
 
 def describe(values: np.ndarray) -> Stats:
-    """Statistics of (T, d) values along time, by name, each (d,); `count` is (1,)."""
+    """Statistics of (T, d) values along time, by name, each (d,); `count` is (1,).
+
+    Of no rows all are 0.
+    """
+    if not len(values):
+        nothing = np.zeros(values.shape[1])
+        return {n: np.array([0]) if n == "count" else nothing for n in NAMES}
     quantiles = np.quantile(values, list(QUANTILES.values()), axis=0)
     return {
         "min": values.min(axis=0),
@@ -51,8 +57,10 @@ class Running:
         Means and squares are merged pairwise (Chan, Golub, LeVeque 1983, eq. 1.3).
         """
         n = len(values)
+        if not n and self.count:
+            return
         square = ((values - stats["mean"]) ** 2).sum(axis=0)
-        if self.count == 0:
+        if self.count == 0:  # first rows
             self.low, self.high = stats["min"], stats["max"]
             self.mean, self.square = stats["mean"], square
         else:
@@ -77,11 +85,14 @@ class Running:
             "min": self.low,
             "max": self.high,
             "mean": self.mean,
-            "std": np.sqrt(self.square / self.count),
+            "std": np.sqrt(self.square / max(self.count, 1)),
             "count": np.array([self.count]),
         }
-        if self.kept:
+        if self.kept and self.count:
             every = np.concatenate(self.kept)
             exact = np.quantile(every, list(QUANTILES.values()), axis=0)
             return {**stats, **dict(zip(QUANTILES, exact, strict=True))}
-        return {**stats, **{name: total / self.count for name, total in self.weighted.items()}}
+        return {
+            **stats,
+            **{name: total / max(self.count, 1) for name, total in self.weighted.items()},
+        }

@@ -45,6 +45,7 @@ def write_dataset(
     fps: float,
     robot: str,
     sidecar: Mapping[str, Any] | None = None,
+    finite: bool = True,
 ) -> DatasetInfo:
     """Writes episodes as a LeRobot v3.0 dataset at `path`, which appears once it is whole.
 
@@ -58,6 +59,8 @@ def write_dataset(
     fps: rate of the frames in Hz; stamps may lie at most 0.1 ms off its grid.
     robot: robot type, for readers that know no sidecar.
     sidecar: JSON data to keep beside, for `Dataset.extra`.
+    finite: whether NaN and infinity are refused. A field keeps them, for the screen to
+      find; statistics are then taken over the rows without any.
 
     Raises:
       InputError: when the folder exists, or an episode cannot be stored as it is.
@@ -75,7 +78,7 @@ def write_dataset(
     writer = _Writer(draft, fps=float(fps), robot=robot)
     try:
         for number, episode in enumerate(episodes):
-            stored = as_stored(episode, fps, where=f"episode {number}")
+            stored = as_stored(episode, fps, where=f"episode {number}", finite=finite)
             with saving(target):
                 writer.add(stored)
         with saving(target):
@@ -208,6 +211,7 @@ class _Writer:
     def _describe(self, columns: dict[str, np.ndarray]) -> dict[str, Stats]:
         flat = [v.reshape(len(v), -1).astype(np.float64) for v in columns.values()]
         wide = np.concatenate(flat, axis=1)  # one pass for all features
+        wide = wide[np.isfinite(wide).all(axis=1)]
         every = describe(wide)
         self.running.add(wide, every)
         return self._split(every)

@@ -165,7 +165,7 @@ class Workcell:
         """
         from gaploop.store.datasets import open_dataset
 
-        dataset = open_dataset(folder)
+        dataset = open_dataset(folder, finite=False)  # what a field saw is kept as it is
         digest = seal(folder)
         rows = [_row(episode, digest, i) for i, episode in enumerate(dataset)]
         # listed first: a kill in between leaves the folder where it was, to be added again
@@ -203,7 +203,7 @@ class Workcell:
         row = self.ledger.find_episode(id)
         if row is None:
             raise WorkcellError(f"There is no episode {id[:8]} in {self.path}.")
-        return open_dataset(self.dataset(row.dataset)).episode(row.position)
+        return open_dataset(self.dataset(row.dataset), finite=False).episode(row.position)
 
 
 def _row(episode: Episode, dataset: str, position: int) -> EpisodeRow:
