@@ -89,11 +89,17 @@ class _Delay:
             arrival = np.maximum(arrival + self._jitter * jitter, self._arrivals[-1])
         self._values = [*self._values[1:], value]
         self._arrivals = [*self._arrivals[1:], arrival]
-        out = np.repeat(self._values[0][:, None], self._substeps, axis=1)
-        for held, at in zip(self._values[1:], self._arrivals[1:], strict=True):
+        start, end = k * self._substeps, (k + 1) * self._substeps
+        # from the newest command that has reached every attempt, to the last one that reaches any
+        first = max(i for i, at in enumerate(self._arrivals) if at.max() <= start)
+        out = np.repeat(self._values[first][:, None], self._substeps, axis=1)
+        for held, at in zip(self._values[first + 1 :], self._arrivals[first + 1 :], strict=True):
+            if at.min() >= end:
+                break
             # share of each physics step after the arrival: 0 and 1 are exact
-            w = np.clip(k * self._substeps + self._grid - at[:, None], 0.0, 1.0)[:, :, None]
-            out = out * (1.0 - w) + held[:, None] * w
+            w = np.clip(start + self._grid - at[:, None], 0.0, 1.0)[:, :, None]
+            out *= 1.0 - w
+            out += held[:, None] * w
         return out
 
 
