@@ -34,7 +34,7 @@ class ServoConfig:
     """Independent starts of a search."""
     walkers: int = 48
     """Of the chains."""
-    steps: int = 60
+    steps: int = 110
     """Kept steps a walker."""
     burn: int = 50
     """Steps before those."""

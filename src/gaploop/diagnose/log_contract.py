@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from gaploop.core import Episode, Evidence
-from gaploop.signals import rate, ratio
-from gaploop.signals.pairs import Pair
+from gaploop.signals import rate
+from gaploop.signals.pairs import Pair, unit_fault
 
 SURE = 50.0
 """Bayes factor of a test that hardly ever fires on a healthy log."""
@@ -25,18 +25,13 @@ def contract_evidence(episode: Episode, matched: tuple[Pair, ...]) -> Iterator[E
     for pair in matched:
         if not (np.isfinite(pair.command).all() and np.isfinite(pair.measured).all()):
             continue
+        fault = unit_fault(pair)
         sent, seen = float(np.std(pair.command)), float(np.std(pair.measured))
-        if pair.quantity == "torque" or not len(pair.times):
-            continue
-        found = ratio(np.array([seen]), np.array([sent]))
-        if found.odd:
-            factor = found.columns[0]
+        if fault:
             yield _evidence(
-                episode, "units", "contract", SURE, factor.ratio,
-                f"{pair.measured_key} spreads {factor.ratio:.3g} times as wide as "
-                f"{pair.command_key}: {factor.name}.",
+                episode, "units", "contract", SURE, seen / sent, f"{fault}."
             )  # fmt: skip
-        elif sent > 0 and seen > 0 and len(pair.times) > 20:
+        elif pair.quantity != "torque" and sent > 0 and seen > 0 and len(pair.times) > 20:
             together = float(np.corrcoef(pair.command, pair.measured)[0, 1])
             if together < -0.7:
                 yield _evidence(

@@ -7,9 +7,11 @@ import numpy as np
 from gaploop.core import Episode
 from gaploop.ingest.config import ScreenConfig
 from gaploop.ingest.integrity import Seen, columns
-from gaploop.signals import Lag, Ratio, lag, ratio, saturation
-from gaploop.signals.pairs import Pair, pairs
+from gaploop.signals import Lag, lag, ratio, saturation
+from gaploop.signals.pairs import Pair, pairs, unit_fault
 
+_FELLOWS = 25.0
+"""Spread over the other episodes' from which another unit is likelier than another motion."""
 _TURNS = 50.0
 """rad: a joint that reads more than eight turns is more likely in degrees."""
 
@@ -35,18 +37,16 @@ def meaning(episode: Episode, config: ScreenConfig) -> Iterator[Seen]:
 
 def _pair(pair: Pair, config: ScreenConfig) -> Iterator[Seen]:
     label = f"{pair.command_key} -> {pair.measured_key}"
-    if pair.quantity != "torque":  # a torque reading is noisy and its scale is the drive's affair
-        factor = ratio(np.array([np.std(pair.measured)]), np.array([np.std(pair.command)]))
-        if factor.odd and _unit_word(factor.columns[0].name):
-            yield Seen(
-                code="unit_mismatch",
-                severity="error",
-                feature=label,
-                message=f"the reading spreads {factor.columns[0].ratio:.3g} times as wide as its "
-                f"command: {factor.columns[0].name}",
-                fix="Convert one side, or correct the declared unit.",
-            )
-            return
+    fault = unit_fault(pair)
+    if fault:
+        yield Seen(
+            code="unit_mismatch",
+            severity="error",
+            feature=label,
+            message=fault,
+            fix="Convert one side, or correct the declared unit.",
+        )
+        return
     if pair.dt <= 0:
         return
     found = _lag(pair)
@@ -87,10 +87,6 @@ def _lag(pair: Pair) -> Lag:
 def _blocks(x: np.ndarray, n: int) -> np.ndarray:
     """Means of n neighbours; both sides lose the same half block, so their lag stays."""
     return x[: len(x) // n * n].reshape(-1, n).mean(axis=1)
-
-
-def _unit_word(name: str) -> bool:
-    return any(unit in name.split() for unit in ("deg", "rad", "mm", "m"))
 
 
 def _range(episode: Episode) -> Iterator[Seen]:
@@ -234,16 +230,19 @@ def _odd_units(episodes: Sequence[Episode], members: list[int]) -> Iterator[tupl
         }
         typical = np.median(np.stack(list(spread.values())), axis=0)
         for i, sd in spread.items():
-            found: Ratio = ratio(sd, typical)
-            if _unit_word(found.shared.name) and found.shared.confidence >= 0.9:
-                yield (
-                    i,
-                    Seen(
-                        code="unit_mismatch",
-                        severity="error",
-                        feature=key,
-                        message=f"spreads {found.shared.ratio:.3g} times as wide as in the other "
-                        f"episodes: {found.shared.name}",
-                        fix="Convert this episode.",
-                    ),
-                )
+            found = ratio(sd, typical).shared
+            wide = found.ratio > _FELLOWS
+            if found.name in ("", "same unit") or not (wide or found.ratio < 1 / _FELLOWS):
+                continue
+            yield (
+                i,
+                Seen(
+                    code="unit_mismatch",
+                    # a far narrower spread may be an attempt that hardly moved
+                    severity="error" if wide else "warning",
+                    feature=key,
+                    message=f"spreads {found.ratio:.3g} times as wide as in the other episodes: "
+                    f"{found.name}",
+                    fix="Convert this episode." if wide else "In another unit, or hardly moved?",
+                ),
+            )

@@ -14,6 +14,10 @@ _QUANTITY = {
 }  # fmt: skip
 
 
+_OVER = 5.0
+_UNDER = 1 / 25
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
     """One column of a command and the column that should follow it, both in SI."""
@@ -56,6 +60,30 @@ def pairs(episode: Episode) -> tuple[Pair, ...]:
             if reading is not None:
                 found += _columns(episode.signals[key], reading)
     return tuple(found)
+
+
+def unit_fault(pair: Pair) -> str:
+    """What is wrong with the scale of a reading against its command; empty where nothing is.
+
+    A position loop may fall short of its command by a large factor, but it cannot
+    overshoot its whole travel several times; and a reading of a hundredth of the
+    command that still follows it is in another unit, not a weak joint.
+    """
+    if pair.quantity == "torque" or len(pair.times) < 3:
+        return ""
+    sent, seen = float(np.std(pair.command)), float(np.std(pair.measured))
+    if not (np.isfinite(sent) and np.isfinite(seen) and sent > 1e-9 and seen > 1e-9):
+        return ""
+    factor = seen / sent
+    together = abs(float(np.corrcoef(pair.command, pair.measured)[0, 1]))
+    if not (factor > _OVER or (factor < _UNDER and together > 0.5)):
+        return ""
+    guess = ""
+    if pair.quantity == "angle":
+        guess = ": deg read as rad" if factor > 1 else ": rad read against a command in deg"
+    elif pair.quantity == "length":
+        guess = ": mm or cm read as m" if factor > 1 else ": m read against a command in mm or cm"
+    return f"{pair.measured_key} spreads {factor:.3g} times as wide as {pair.command_key}{guess}"
 
 
 def _partner(episode: Episode, command: Signal) -> Signal | None:
