@@ -10,13 +10,14 @@ stage it hits and nothing else. Round 0 is the policy as it comes from the plain
 simulator; its field failures open round 1.
 """
 
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gaploop import wiring
 from gaploop.config import LoopConfig
 from gaploop.core import UnknownNameError, spawn
-from gaploop.store import Workcell, source_digest
+from gaploop.store import Workcell, make_run, source_digest
 from gaploop.wiring import Turn
 
 
@@ -60,7 +61,7 @@ START = (
 )
 """Round 0: demonstrations in the plain simulator, and the policy they give."""
 
-FLOOR = ("core", "sim", "robots", "tasks", "infer", "policies", "signals", "stats", "store")
+FLOOR = ("core", "sim", "robots", "tasks", "infer", "policies", "signals", "stats")
 """Rooms every stage stands on: a change there makes every stage's result a new one."""
 
 
@@ -120,7 +121,7 @@ def _run(
             environment=_stands_on(turn, stage),
         )  # fmt: skip
     else:
-        outputs = work()
+        outputs = _once(cell, stage, work, settings, seed, reads)
     with cell.ledger.transaction():
         known = cell.ledger.refs()
         for name in stage.writes:
@@ -129,6 +130,22 @@ def _run(
             if known.get(f"{name}@r{number}", "") != value:
                 cell.ledger.set_ref(f"{name}@r{number}", value)
     tell(stage.name, "done" if worked else "stored")
+
+
+def _once(
+    cell: Workcell, stage: Stage, work: Callable[[], dict[str, str]], settings: dict[str, object],
+    seed: int, reads: dict[str, str],
+) -> dict[str, str]:  # fmt: skip
+    """A stage that keeps its own results; the ledger learns of each new one."""
+    started, clock = time.time(), time.perf_counter()
+    outputs = work()
+    run = replace(
+        make_run(stage.name, config=settings, seed=seed, inputs=reads, extra={}),
+        outputs=outputs, started=started, wall=time.perf_counter() - clock,
+    )  # fmt: skip
+    if not any(r.outputs == outputs for r in cell.ledger.runs(stage.name)):
+        cell.ledger.record(run)
+    return outputs
 
 
 def _stands_on(turn: Turn, stage: Stage) -> dict[str, str]:

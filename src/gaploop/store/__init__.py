@@ -5,13 +5,13 @@
 import them where they are needed.
 """
 
-from gaploop.store.cache import environment, run_key, source_digest
+from gaploop.store.cache import environment, make_run, run_key, source_digest
 from gaploop.store.files import seal
 from gaploop.store.ledger import EpisodeRow, Ledger
 from gaploop.store.objects import Objects
 from gaploop.store.workcell import Workcell
 
 __all__ = [
-    "EpisodeRow", "Ledger", "Objects", "Workcell", "environment", "run_key", "seal",
+    "EpisodeRow", "Ledger", "Objects", "Workcell", "environment", "make_run", "run_key", "seal",
     "source_digest",
 ]  # fmt: skip
