@@ -62,12 +62,21 @@ def test_the_gap_whose_removal_rescues_is_named(
         assert any(text.startswith("execution (late commands)") for text in said.present)
 
 
-def test_a_tight_hole_is_named_once_the_logs_have_shown_the_bias() -> None:
-    found = planted({"clearance": 0.62e-3}, aim=0.0019)
-    assert found.truth == "dynamics"
-    known = {**EARLY, "hole_bias_x": 1e-4, "hole_bias_y": 1e-4, "clearance": 1e-4}
-    said = answer(found, {**known, "zero_x": 1e-4, "zero_y": 1e-4}, aim=0.0019)
-    assert (said.verdict, said.kind) == ("dynamics", "tight fit")
+@pytest.mark.parametrize(
+    ("fault", "truth", "kind"),
+    [
+        ({"clearance": 0.6e-3}, "dynamics", "tight fit"),
+        ({"zero_x": -1.2e-3}, "mechanical", "joint zero offset"),
+    ],
+)
+def test_contact_gaps_are_named_once_the_logs_know_all_the_rest(
+    fault: dict[str, float], truth: str, kind: str
+) -> None:
+    found = planted(fault, aim=0.002)
+    assert found.truth == truth
+    known = dict.fromkeys(("hole_bias_x", "hole_bias_y", "clearance", "zero_x", "zero_y"), 1e-4)
+    said = answer(found, {**EARLY, **known}, aim=0.002)
+    assert (said.verdict, said.kind) == (truth, kind)
 
 
 def test_a_policy_that_misses_by_itself_is_its_own_cause() -> None:

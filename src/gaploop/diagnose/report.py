@@ -210,9 +210,14 @@ def _present(m: Material, verdict: str) -> tuple[str, ...]:
         if gap == verdict or factor < PRESENT or m.found.shares.get(gap, 0.0) > 0.1:
             continue
         which = max((x for x in m.seen.mechanisms if x.gap == gap), key=lambda x: _shift(m, x))
-        k, n = m.outcomes.count(frozenset({gap}))
-        said.append(f"{gap} ({_words(m, which)}): put back alone it rescues {k} of {n}")
+        said.append(f"{gap} ({_words(m, which)}): {_alone(m, gap)}")
     return tuple(said)
+
+
+def _alone(m: Material, gap: str) -> str:
+    k, n = m.outcomes.count(frozenset({gap}))
+    none, _ = m.outcomes.count(frozenset())
+    return f"put back alone, {k} of {n} succeed; as it is, {none} of {n}"
 
 
 def _excluded(m: Material, verdict: str) -> tuple[str, ...]:
@@ -224,8 +229,7 @@ def _excluded(m: Material, verdict: str) -> tuple[str, ...]:
         said.append(f"policy: from this start it succeeds in {k} of {n} worlds as trained")
     for gap, share in m.found.shares.items():
         if gap != verdict and share < 0.05 and m.seen.off[gap] < PRESENT:
-            k, n = m.outcomes.count(frozenset({gap}))
-            said.append(f"{gap}: put back alone it rescues {k} of {n}")
+            said.append(f"{gap}: {_alone(m, gap)}")
     return tuple(said)
 
 

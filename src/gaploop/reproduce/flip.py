@@ -56,6 +56,13 @@ def counterfactual(
     return _flip(scenario, space, lead, knobs[:, lead], response, config.seeds)
 
 
+def moved_with(flip: Counterfactual, space: KnobSpace) -> tuple[str, ...]:
+    """The other knobs of the scanned one's mechanism."""
+    column = space.index(flip.knob)
+    own = next(m for m in mechanisms(space) if column in m.columns)
+    return tuple(space.knobs[c].name for c in own.columns if c != column)
+
+
 def _diagnosed(diagnosis: Diagnosis, space: KnobSpace) -> Mechanism | None:
     """The mechanism of the diagnosis's first knob of its own gap."""
     for knob in diagnosis.knobs:

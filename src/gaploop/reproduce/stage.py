@@ -28,7 +28,7 @@ from gaploop.infer.episode import (
 )
 from gaploop.policies import ChunkRunner
 from gaploop.reproduce.config import ReproduceConfig
-from gaploop.reproduce.flip import counterfactual
+from gaploop.reproduce.flip import counterfactual, moved_with
 from gaploop.reproduce.words import sentence
 from gaploop.sim import World
 
@@ -93,7 +93,7 @@ def reproduce(
         n=config.reruns,
         scenarios=scenarios,
         counterfactual=flip,
-        sentence="" if flip is None else sentence(flip),
+        sentence="" if flip is None else sentence(flip, moved_with(flip, world.space)),
         replay=_traces(world, found, best),
         replay_trained=_traces(world, back, 0),
     )

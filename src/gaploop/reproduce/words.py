@@ -7,9 +7,12 @@ from gaploop.core.units import shown
 from gaploop.stats import wilson
 
 
-def sentence(flip: Counterfactual) -> str:
-    """What would have saved the attempt, with k of n and an interval."""
-    name = flip.knob.replace("_", " ")
+def sentence(flip: Counterfactual, together: tuple[str, ...] = ()) -> str:
+    """What would have saved the attempt, with k of n and an interval.
+
+    together: further knobs of the same mechanism that moved in proportion.
+    """
+    name = " with ".join(n.replace("_", " ") for n in (flip.knob, *together))
     was = shown(flip.value, flip.unit)
     if not math.isfinite(flip.flip):
         end = shown(float(flip.scan[-1]), flip.unit)
