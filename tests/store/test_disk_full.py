@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gaploop.core import Episode, Label, WorkcellError
-from gaploop.store import Workcell, files
+from gaploop.store import Workcell, files, seal
 from gaploop.store.datasets import write_dataset
 
 Make = Callable[..., list[Episode]]
@@ -118,3 +118,24 @@ def test_a_refusing_system(
     with pytest.raises(WorkcellError, match=match):
         cell.objects.put({"a": 1})
     assert listing(cell) == []
+
+
+def test_a_dataset_from_another_disk(small: Path, tmp_path: Path, make: Make) -> None:
+    write_dataset(small / "d", make(2), fps=20, robot="r")
+    sealed = seal(small / "d")
+    with Workcell.create(tmp_path / "cell", "") as cell:
+        assert cell.add_dataset(small / "d") == sealed
+        assert seal(cell.dataset(sealed)) == sealed
+    assert list(small.iterdir()) == []
+
+
+def test_a_dataset_that_does_not_fit_stays_where_it_is(
+    small: Path, tmp_path: Path, make: Make
+) -> None:
+    write_dataset(tmp_path / "d", make(1, steps=20_000), fps=20, robot="r")
+    with Workcell.create(small / "cell", "") as cell:
+        with pytest.raises(WorkcellError, match="is full"):
+            cell.add_dataset(tmp_path / "d")
+        assert listing(cell) == []
+        assert cell.datasets() == []
+    assert (tmp_path / "d" / "meta" / "info.json").exists()
