@@ -41,6 +41,16 @@ def test_it_says_what_rose_and_what_did_not(world: Any, policy: Make, hard_set: 
     assert world.batches == [80, 80]  # one batch a policy
 
 
+def test_a_bucket_below_its_minimum_says_nothing(world: Any, policy: Make, scenario: Make) -> None:
+    for n, direction in ((9, "unchanged"), (10, "rose")):
+        few = HardSet(
+            version=1, buckets=(bucket("few", tuple(scenario(i, 0.5) for i in range(n))),)
+        )
+        found = exam(world, policy(0.9), policy(0.4), few)
+        assert found.changes[0].after_k == n
+        assert found.changes[0].direction == direction
+
+
 def test_swapped_policies_fall(world: Any, policy: Make, hard_set: HardSet) -> None:
     rose = exam(world, policy(0.9), policy(0.4), hard_set).changes[1]
     fell = exam(world, policy(0.4), policy(0.9), hard_set).changes[1]

@@ -34,11 +34,15 @@ def score(policy: str, bucket: Bucket, success: np.ndarray, valid: np.ndarray) -
 
 
 def changes(
-    before: Sequence[Score], after: Sequence[Score], alpha: float
+    before: Sequence[Score],
+    after: Sequence[Score],
+    alpha: float,
+    minimums: Sequence[int],
 ) -> tuple[BucketChange, ...]:
     """Which buckets rose and which fell: exact paired tests, Holm over the buckets.
 
-    `p_value` is the adjusted one. An empty bucket is `unchanged` with the widest interval.
+    `p_value` is the adjusted one. A bucket with fewer attempts than its minimum neither
+    rises nor falls, whatever its p-value; an empty one has the widest interval.
     """
     pairs = list(zip(before, after, strict=True))
     tested = [
@@ -48,11 +52,11 @@ def changes(
     raw = [t.p_value for t in tested if t is not None]
     adjusted = iter(holm(raw) if raw else ())
     found: list[BucketChange] = []
-    for (b, a), test in zip(pairs, tested, strict=True):
+    for (b, a), test, least in zip(pairs, tested, minimums, strict=True):
         p, change, lo, hi = 1.0, 0.0, -1.0, 1.0
         if test is not None:
             p, change, lo, hi = float(next(adjusted)), test.change, test.lo, test.hi
-        certain = p < alpha and change != 0
+        certain = p < alpha and change != 0 and a.n >= least
         found.append(
             BucketChange(
                 bucket=a.bucket,

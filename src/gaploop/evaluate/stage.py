@@ -48,7 +48,7 @@ def evaluate(
     rows = range(m)
     scores = [score(policy_id, hard_set.buckets[i], news[i], valids[i]) for i in rows]
     baseline = [score(against_id, hard_set.buckets[i], olds[i], valids[i]) for i in rows]
-    moved = changes(baseline, scores, config.alpha)
+    moved = changes(baseline, scores, config.alpha, [b.minimum for b in hard_set.buckets])
     return Exam(
         policy=policy_id,
         against=against_id,
