@@ -89,7 +89,7 @@ def test_the_loop_page_says_what_the_rounds_say(story: Rounds) -> None:
         "13/20 · 65 % [43, 82]",
         "2 of 4 knobs",
         "3 of 4 knobs",
-        "2.1 mm ± 0.5 mm",
+        "2.1 ± 0.5 mm",
         "sim-to-sim",
         "Predicts late commands +60 points [35, 80].",
         "1 of 2",

@@ -90,7 +90,10 @@ def full_answer(m: Material) -> Diagnosis:
         excluded=_excluded(m, verdict),
         not_seen=_not_seen(m),
         probe=_probe(p),
-        rescue={gap: m.outcomes.count(frozenset({gap})) for gap in m.found.shares},
+        rescue={
+            "as it is": m.found.as_is,
+            **{gap: m.outcomes.count(frozenset({gap})) for gap in m.found.shares},
+        },
     )
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from gaploop.core import CAUSES, COLOURS, BucketChange, Exam, Score
-from gaploop.core.units import shown
+from gaploop.core import CAUSES, BucketChange, Exam, Score
+from gaploop.core.units import rescaled, shown
 from gaploop.stats import wilson
 from gaploop.view.figures import (
     cause_figure,
@@ -113,7 +113,7 @@ def failure_page(turn: Round, failure: Failure) -> dict[str, Any]:
         "rescues": [
             {"gap": gap, "rate": rate, "bar": _cell_bar(rate, gap)}
             for gap, (k, n) in d.rescue.items()
-            if (rate := rate_of(k, n)) is not None and gap in COLOURS
+            if (rate := rate_of(k, n)) is not None
         ],
         "response": response_figure(scanned) if scanned is not None else None,
         "reproduced": rate_of(r.reproduced, r.n) if r is not None else None,
@@ -210,7 +210,9 @@ def _knobs(story: Rounds) -> Iterator[dict[str, Any]]:
                 cells.append(None)
                 continue
             figure = knob_figure(knob, verdict)
-            middle = f"{shown(verdict.mean, knob.unit)} ± {shown(verdict.sd, knob.unit)}"
+            factor, unit = rescaled(knob.unit, verdict.mean)
+            middle = f"{factor * verdict.mean:.4g} ± {factor * verdict.sd:.2g} {unit}"
+            middle = middle.removesuffix(" 1")
             known = verdict.verdict == "identified"
             cells.append({"figure": figure, "text": middle if known else verdict.verdict})
         span = f"{shown(knob.prior.low, knob.unit)} to {shown(knob.prior.high, knob.unit)}"

@@ -95,12 +95,15 @@ def _spans(evidence: Sequence[Evidence], end: float) -> list[Evidence]:
 
 
 def _span_marks(spans: Sequence[Evidence], x: Scale, bottom: float) -> list[Markup]:
-    marks = []
+    marks: list[Markup] = []
+    tinted: set[tuple[float, float, str]] = set()
     for i, item in enumerate(spans):
         y, start, width = 4.0 + 18.0 * i, float(x(item.t0)), float(x(item.t1) - x(item.t0))
         colour = COLOURS.get(item.cause, COLOURS["unknown"])
-        marks.append(mark("rect", item.sentence, x=start, y=y, width=width, height=bottom - y,
-                          fill=colour, cls="span"))  # fmt: skip
+        if (item.t0, item.t1, item.cause) not in tinted:  # equal spans are tinted once
+            marks.append(mark("rect", item.sentence, x=start, y=y, width=width, height=bottom - y,
+                              fill=colour, cls="span"))  # fmt: skip
+        tinted.add((item.t0, item.t1, item.cause))
         marks.append(mark("rect", item.sentence, x=start, y=y, width=width, height=3, fill=colour))
         marks.append(mark("text", item.test, x=start + 4, y=y + 14, cls="tick"))
     return marks
