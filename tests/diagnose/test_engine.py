@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import cache
 
+import numpy as np
 import pytest
 
 from gaploop.core import CAUSES, Diagnosis, InputError, Knob, KnobSpace, Prior, Target
@@ -31,10 +32,17 @@ def planted(fault: dict[str, float], *, aim: float = 0.0) -> Planted:
     return _planted(tuple(fault.items()), aim)
 
 
-def answer(found: Planted, known: dict[str, float], *, aim: float = 0.0) -> Diagnosis:
+def answer(
+    found: Planted,
+    known: dict[str, float],
+    *,
+    aim: float = 0.0,
+    trained: np.ndarray | None = None,
+) -> Diagnosis:
     robot = found.robot[: len(WORLD.space)]
     posterior = calibrated(WORLD, robot, known=known, seed=3)
-    return diagnose(WORLD, Blind(WORLD.spec, aim=aim), posterior, found.episode, CONFIG, 1)
+    policy = Blind(WORLD.spec, aim=aim)
+    return diagnose(WORLD, policy, posterior, found.episode, CONFIG, 1, trained=trained)
 
 
 @pytest.mark.parametrize(
@@ -85,6 +93,12 @@ def test_a_policy_that_misses_by_itself_is_its_own_cause() -> None:
     said = answer(found, LATE, aim=0.006)
     assert said.verdict == "policy"
     assert not said.knobs
+
+
+def test_a_gap_the_policy_was_trained_on_is_no_excuse() -> None:
+    found = planted({"gain": 0.9})
+    said = answer(found, EARLY, trained=np.tile(found.robot, (4, 1)))
+    assert said.verdict == "policy"
 
 
 def test_one_episode_cannot_tell_hand_from_eye_and_says_so() -> None:
