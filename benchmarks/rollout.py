@@ -6,9 +6,10 @@ that other load on the machine hits both. A step is a control step of one simula
 (8 physics steps).
 
 Bare mujoco.batch writes the controls and steps, with the same knob values in its model
-fields (joint friction too, which costs it a constraint); its set-up is not counted. Ours counts everything: set-up, draws, controller,
-pipelines, recording. Gymnasium's side is an environment over the same MJCF, once with
-the model alone and once with the effects that the `usual` cell has too.
+fields (joint friction too, which costs it a constraint); its set-up is not counted. Ours
+counts everything: set-up, draws, controller, pipelines, recording. Gymnasium's side is an
+environment over the same MJCF, once with the model alone and once with the effects that
+the `usual` cell has too.
 """
 
 import resource
@@ -48,7 +49,7 @@ EVERY = USUAL | {
 
 def cells(quick: bool) -> list[Cell]:
     """Ours against bare mujoco.batch, and against Gymnasium."""
-    rounds = 5 if quick else 25
+    rounds = 5 if quick else 15
     common = {"n": N, "rounds": rounds}
     return [
         Cell(name="usual", parameters={**common, "effects": "usual", "against": "batch"}),

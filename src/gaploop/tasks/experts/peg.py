@@ -9,6 +9,7 @@ whatever the gain.
 import numpy as np
 
 from gaploop.core import TaskSpec
+from gaploop.tasks.peg import HEIGHT
 
 
 class PegExpert:
@@ -22,7 +23,7 @@ class PegExpert:
     """Height above the rim at which it waits until aligned."""
     bottom = -0.016
     """Height it drives to."""
-    height = 0.030
+    height = HEIGHT
     """Height of the peg's bottom at joint zero."""
     gain = 0.45
     """Share of the remaining error corrected a step."""
