@@ -13,10 +13,11 @@ simulator; its field failures open round 1.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from gaploop import wiring
 from gaploop.config import LoopConfig
-from gaploop.core import UnknownNameError, spawn
+from gaploop.core import UnknownNameError, digest, spawn
 from gaploop.store import Workcell, make_run, source_digest
 from gaploop.wiring import Turn
 
@@ -44,10 +45,11 @@ ROUND = (
     Stage("reproduce", ("policy@prev", "field", "posterior", "diagnoses"), ("reproductions",),
           wiring.reproduce, ("task", "reproduce")),
     Stage("curate", ("field", "posterior", "diagnoses", "reproductions", "curation@prev"),
-          ("curation",), wiring.curate, ("task", "curate")),
+          ("curation", "admitted"), wiring.curate, ("task", "curate")),
     Stage("generate", ("posterior", "curation"), ("data", "gates"), wiring.generate,
           ("task", "generate")),
-    Stage("train", ("data@all", "policy@prev"), ("candidate",), wiring.train, ("task", "train")),
+    Stage("train", ("data@all", "admitted@all", "policy@prev"), ("candidate", "training"),
+          wiring.train, ("task", "train")),
     Stage("evaluate", ("candidate", "policy@prev", "curation", "reproductions"), ("exam",),
           wiring.evaluate, ("task", "evaluate")),
     Stage("release", ("exam", "candidate", "policy@prev"), ("decision", "policy"),
@@ -57,7 +59,7 @@ ROUND = (
 
 START = (
     Stage("generate", (), ("data", "gates"), wiring.demonstrate, ("task", "generate")),
-    Stage("train", ("data",), ("policy",), wiring.first, ("task", "train")),
+    Stage("train", ("data",), ("policy", "training"), wiring.first, ("task", "train")),
 )
 """Round 0: demonstrations in the plain simulator, and the policy they give."""
 
@@ -154,6 +156,8 @@ def _stands_on(turn: Turn, stage: Stage) -> dict[str, str]:
     if "task" in stage.settings:
         versions["world"] = turn.world.digest
         versions["source:task"] = source_digest(type(turn.task).__module__)
+    if "curate" in stage.settings and turn.config.curate.remedies:
+        versions["remedies"] = digest(Path(turn.config.curate.remedies).read_bytes())
     return versions
 
 

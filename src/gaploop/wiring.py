@@ -6,7 +6,7 @@ returns a digest for each name the row writes.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
@@ -68,7 +68,8 @@ class Turn:
     def episodes(self, name: str, back: int = 0) -> list[Episode]:
         from gaploop.store.datasets import read_dataset
 
-        return list(read_dataset(self.cell.dataset(self.ref(name, back))))
+        # what a robot logged as NaN is for the screen to find
+        return list(read_dataset(self.cell.dataset(self.ref(name, back)), finite=False))
 
     @cached_property
     def task(self) -> Task:
@@ -160,6 +161,7 @@ def reproduce(turn: Turn) -> dict[str, str]:
 
 def curate(turn: Turn) -> dict[str, str]:
     from gaploop.curate import curate as run
+    from gaploop.curate import imitable
 
     last = turn.value("curation", Curation, back=1)
     curation = run(
@@ -172,7 +174,9 @@ def curate(turn: Turn) -> dict[str, str]:
         spec=turn.task.spec,
         posterior=turn.need("posterior", Posterior),
     )
-    return {"curation": turn.cell.objects.put(curation)}
+    out = {"curation": turn.cell.objects.put(curation)}
+    admitted = imitable(curation, turn.episodes("field"))
+    return out | ({"admitted": _dataset(turn, admitted)} if admitted else {})
 
 
 def generate(turn: Turn) -> dict[str, str]:
@@ -189,15 +193,30 @@ def demonstrate(turn: Turn) -> dict[str, str]:
 
 
 def train(turn: Turn) -> dict[str, str]:
-    """A candidate from all rounds' data, each older round weighing half; none if no data came."""
+    """A candidate from all rounds' data; where no remedy trains, the policy stays.
+
+    Each older round weighs half. What the field itself showed (near misses,
+    corrections) weighs, an episode, as much as what was generated for its round.
+    """
     if not turn.ref("data"):
         return {"candidate": turn.ref("policy", 1)}
-    data = [(k, d) for k in range(turn.number + 1) if (d := turn.refs.get(f"data@r{k}"))]
-    return {"candidate": _trained(turn, [d for _, d in data], [0.5**-k for k, _ in data])}
+    sources: list[str] = []
+    weights: list[float] = []
+    for k in range(turn.number + 1):
+        made, shown = (turn.refs.get(f"{name}@r{k}") for name in ("data", "admitted"))
+        if made:
+            sources.append(made)
+            weights.append(2.0**k)
+        if made and shown:
+            sources.append(shown)
+            weights.append(2.0**k * _length(turn, shown) / _length(turn, made))
+    policy, report = _trained(turn, sources, weights)
+    return {"candidate": policy, "training": report}
 
 
 def first(turn: Turn) -> dict[str, str]:
-    return {"policy": _trained(turn, [turn.ref("data")], [1.0])}
+    policy, report = _trained(turn, [turn.ref("data")], [1.0])
+    return {"policy": policy, "training": report}
 
 
 def evaluate(turn: Turn) -> dict[str, str]:
@@ -247,25 +266,34 @@ def _generated(
     turn: Turn, posterior: Posterior | None, curation: Curation | None
 ) -> dict[str, str]:
     from gaploop.generate import generate as run
-    from gaploop.store.datasets import write_dataset
 
     around = curation.around if curation else ()
     made = run(turn.world, posterior, around, turn.config.generate, turn.seed)
+    return {"data": _dataset(turn, made.episodes), "gates": turn.cell.objects.put(made.gate)}
+
+
+def _dataset(turn: Turn, episodes: Sequence[Episode]) -> str:
+    from gaploop.store.datasets import write_dataset
+
+    spec = turn.task.spec
     with turn.cell.scratch() as folder:
-        spec = turn.task.spec
-        write_dataset(
-            folder / "data", made.episodes, fps=round(1 / spec.control_dt), robot=spec.robot
-        )
-        data = turn.cell.add_dataset(folder / "data")
-    return {"data": data, "gates": turn.cell.objects.put(made.gate)}
+        write_dataset(folder / "data", episodes, fps=round(1 / spec.control_dt), robot=spec.robot)
+        return turn.cell.add_dataset(folder / "data")
 
 
-def _trained(turn: Turn, data: Sequence[str], weights: Sequence[float]) -> str:
+def _length(turn: Turn, dataset: str) -> int:
+    return len(turn.cell.ledger.episodes(dataset))
+
+
+def _trained(turn: Turn, data: Sequence[str], weights: Sequence[float]) -> tuple[str, str]:
+    """Digests of the policy folder and of the report on its training."""
     from gaploop.train import train as run
 
     with turn.cell.scratch() as folder:
-        run(
+        report = run(
             [turn.cell.dataset(d) for d in data], weights, turn.task.spec, turn.config.train,
             turn.seed, folder / "policy",
         )  # fmt: skip
-        return turn.cell.objects.put_tree(folder / "policy")
+        kept = {f.name: getattr(report, f.name) for f in fields(report)
+                if f.metadata.get("digest", True)}  # fmt: skip
+        return turn.cell.objects.put_tree(folder / "policy"), turn.cell.objects.put(kept)

@@ -49,6 +49,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     from gaploop.core import GaploopError
 
     as_json = "--json" in args
+    # a task of one's own lies where the command runs; last, so that it shadows nothing
+    sys.path.append(os.getcwd())
     try:
         return _run(args[0], args[1:])
     except GaploopError as error:

@@ -17,6 +17,8 @@ from gaploop.core import (
     Reproduction,
     short,
 )
+from gaploop.generate.gate import GateReport
+from gaploop.ingest import Screened
 from gaploop.store import Workcell
 
 TYPES: dict[str, Any] = {
@@ -26,6 +28,9 @@ TYPES: dict[str, Any] = {
     "curation": Curation,
     "exam": Exam,
     "decision": Decision,
+    "screened": Screened,
+    "gates": GateReport,
+    "training": dict[str, Any],
 }
 """What lies behind a name; anything else is a dataset, a policy or an episode."""
 

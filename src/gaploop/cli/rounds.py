@@ -35,7 +35,7 @@ def run_round(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loop:
-    """Run the loop up to the configured number of rounds. Resumes where it was; costs what is new."""
+    """Run the loop to the configured number of rounds. Resumes; costs what is new."""
 
     workcell: Path = Path()
     """Folder with a gaploop.toml."""

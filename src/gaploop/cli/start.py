@@ -92,7 +92,10 @@ class Doctor:
         for name, ok, text in rows:
             out.say(f"{'ok ' if ok else 'BAD'} {name:<12} {text}")
         bad = [r for r in rows if not r[1]]
-        out.say("next: gaploop demo" if not bad else f"{len(bad)} thing(s) to mend, see above")
+        following = "loop" if (self.workcell / "gaploop.toml").exists() else "demo"
+        out.say(
+            f"next: gaploop {following}" if not bad else f"{len(bad)} thing(s) to mend, see above"
+        )
         out.result({"checks": [{"name": n, "ok": o, "text": t} for n, o, t in rows]})
         return 1 if bad else 0
 

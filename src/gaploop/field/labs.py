@@ -99,8 +99,9 @@ def attempt(
 
     Raises ContractError for a policy that does not fit the robot.
     """
-    from gaploop.policies import ChunkRunner, load_policy, policy_digest, require_fit
+    from gaploop.policies import ChunkRunner, load_policy, require_fit
     from gaploop.sim.episodes import to_episodes
+    from gaploop.store import seal
 
     world, knobs = truth_world(family, seed, registry.load("tasks", task)())
     loaded = load_policy(policy)
@@ -114,7 +115,7 @@ def attempt(
         recording,
         verdict,
         origin="rollout",
-        policy=policy_digest(policy),
+        policy=seal(policy),
         world_kind="stand-in",
     )
     return [

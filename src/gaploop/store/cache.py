@@ -32,7 +32,7 @@ def environment() -> dict[str, str]:
 
 @cache
 def source_digest(stage: str) -> str:
-    """Digest of the Python files of `gaploop.STAGE`; what follows a colon is only a name.
+    """Digest of the files of `gaploop.STAGE`; what follows a colon is only a name.
 
     `train:round-2` is stage `train`. A dotted or unknown name is taken as a module path.
 
@@ -79,7 +79,9 @@ def make_run(
 
 
 def _files_digest(origin: Path, package: bool) -> str:
-    files = sorted(origin.parent.rglob("*.py")) if package else [origin]
+    # tables and templates beside the code decide results as much as the code does
+    files = [p for p in sorted(origin.parent.rglob("*")) if p.is_file()] if package else [origin]
+    files = [p for p in files if "__pycache__" not in p.parts]
     h = sha256()
     for path in files:
         content = path.read_bytes()
