@@ -36,13 +36,15 @@ class Gantry:
         the model's gravity is what a tilt adds, zero for a level machine.
         """
         (mx, my, mz), reach = self.masses, self.reach
-        side = f'range="{-reach} {reach}" limited="true"'
+        # MuJoCo's dry friction creeps unless it is nearly rigid; a rail's does not
+        dry = 'limited="true" solreffriction="0.0125 1" solimpfriction="0.9999 0.9999 0.001"'
+        side = f'range="{-reach} {reach}" {dry}'
         return f"""
     <body name="gantry" pos="0 0 {height}">
       <inertial pos="0 0 0" mass="{mz}" diaginertia="1e-3 1e-3 1e-3"/>
       <joint name="x" type="slide" axis="1 0 0" {side} armature="{mx + my:g}"/>
       <joint name="y" type="slide" axis="0 1 0" {side} armature="{my:g}"/>
-      <joint name="z" type="slide" axis="0 0 1" range="{-self.stroke} 0.01" limited="true"/>
+      <joint name="z" type="slide" axis="0 0 1" range="{-self.stroke} 0.01" {dry}/>
       {tool}
     </body>"""
 
