@@ -4,10 +4,10 @@
           -> evaluate -> release, and round again with the policy that was released
 
 A stage reads named values and writes named values. `x@prev` is the last round's,
-`x@all` every round's so far. It is skipped when the ledger holds its result for
-the same inputs, settings, seed, code and library versions. A kill loses the
-stage it hits and nothing else. Round 0 is the policy as it comes from the plain
-simulator; its field failures open round 1.
+`x@before` every earlier round's, `x@all` every round's so far. It is skipped when
+the ledger holds its result for the same inputs, settings, seed, code and library
+versions. A kill loses the stage it hits and nothing else. Round 0 is the policy as
+it comes from the plain simulator; its field failures open round 1.
 """
 
 import time
@@ -35,14 +35,17 @@ class Stage:
     """False for the field: what a robot did does not change with our code."""
 
 
+ACTING = ("policy@prev", "candidate@before", "training@before", "posterior@before")
+"""The policy that met the field, and the worlds it was trained in."""
+
 ROUND = (
     Stage("field", ("policy@prev",), ("field",), wiring.field, ("task", "field", "trials"), False),
     Stage("ingest", ("field",), ("screened",), wiring.ingest, ("screen",)),
     Stage("calibrate", ("field@all", "screened@all", "posterior@prev"), ("posterior",),
           wiring.calibrate, ("task", "calibrate")),
-    Stage("diagnose", ("policy@prev", "field", "posterior"), ("diagnoses",),
+    Stage("diagnose", ("field", "posterior", *ACTING), ("diagnoses",),
           wiring.diagnose, ("task", "diagnose")),
-    Stage("reproduce", ("policy@prev", "field", "posterior", "diagnoses"), ("reproductions",),
+    Stage("reproduce", ("field", "posterior", "diagnoses", *ACTING), ("reproductions",),
           wiring.reproduce, ("task", "reproduce")),
     Stage("curate", ("field", "posterior", "diagnoses", "reproductions", "curation@prev"),
           ("curation", "admitted"), wiring.curate, ("task", "curate")),
@@ -167,7 +170,12 @@ def _reads(cell: Workcell, stage: Stage, number: int) -> dict[str, str]:
     found: dict[str, str] = {}
     for read in stage.reads:
         name, _, which = read.partition("@")
-        numbers = {"": (number,), "prev": (number - 1,), "all": tuple(range(number + 1))}[which]
+        numbers = {
+            "": (number,),
+            "prev": (number - 1,),
+            "before": tuple(range(number)),
+            "all": tuple(range(number + 1)),
+        }[which]
         for k in numbers:
             if refs.get(f"{name}@r{k}"):
                 found[f"{name}@r{k}"] = refs[f"{name}@r{k}"]

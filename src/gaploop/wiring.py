@@ -11,6 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
+import numpy as np
+
 from gaploop.config import LoopConfig
 from gaploop.core import (
     Curation,
@@ -139,9 +141,10 @@ def diagnose(turn: Turn) -> dict[str, str]:
     from gaploop.diagnose import diagnose as run
 
     policy, posterior = turn.policy("policy", 1), turn.need("posterior", Posterior)
+    trained = _trained_on(turn)
     failures = [e for e in turn.episodes("field") if e.success is False]
     answers = tuple(
-        run(turn.world, policy, posterior, e, turn.config.diagnose, turn.seed)
+        run(turn.world, policy, posterior, e, turn.config.diagnose, turn.seed, trained=trained)
         for e in failures[: turn.config.diagnose.failures]
     )
     return {"diagnoses": turn.cell.objects.put(answers)}
@@ -151,9 +154,19 @@ def reproduce(turn: Turn) -> dict[str, str]:
     from gaploop.reproduce import reproduce as run
 
     policy, posterior = turn.policy("policy", 1), turn.need("posterior", Posterior)
+    trained = _trained_on(turn)
     logs = {e.id: e for e in turn.episodes("field")}
     met = tuple(
-        run(turn.world, policy, posterior, logs[d.episode], d, turn.config.reproduce, turn.seed)
+        run(
+            turn.world,
+            policy,
+            posterior,
+            logs[d.episode],
+            d,
+            turn.config.reproduce,
+            turn.seed,
+            trained=trained,
+        )
         for d in turn.need("diagnoses", tuple[Diagnosis, ...])
     )
     return {"reproductions": turn.cell.objects.put(met)}
@@ -247,6 +260,15 @@ def release(turn: Turn) -> dict[str, str]:
 
 
 # -- inside -------------------------------------------------------------------
+
+
+def _trained_on(turn: Turn) -> np.ndarray | None:
+    """(M, P) worlds the acting policy was trained in; None: the plain simulator."""
+    acting = turn.ref("policy", 1)
+    for k in range(turn.number - 1, 0, -1):
+        if turn.refs.get(f"training@r{k}") and turn.refs.get(f"candidate@r{k}") == acting:
+            return turn.cell.objects.get(turn.refs[f"posterior@r{k}"], Posterior).shipped
+    return None
 
 
 def _clean(turn: Turn) -> list[Episode]:

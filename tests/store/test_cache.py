@@ -24,8 +24,11 @@ def test_a_stage_is_versioned_by_its_files(tmp_path: Path, monkeypatch: pytest.M
         return cache.source_digest("stage_under_test:round-2")
 
     before = now()
-    (package / "notes.txt").write_text("no code")
+    (package / "__pycache__").mkdir()
+    (package / "__pycache__" / "deep.pyc").write_text("compiled")
     assert now() == before
+    (package / "table.toml").write_text("decides = 1")
+    assert now() != before
     (package / "deep" / "__init__.py").write_text("x = 2\n")
     changed = now()
     assert changed != before
