@@ -144,6 +144,13 @@ def test_lag_is_measured() -> None:
     assert "100 ms" in found.message
 
 
+def test_a_joint_held_by_an_obstacle_is_not_inverted() -> None:
+    state = _state(_episode())
+    state[40:] = state[40] - 0.05 * _episode().signals["action"].values[40:]
+    found = screen([_with(_episode(), "observation.state", values=state)])
+    assert "action_inverted" not in _codes(found)
+
+
 def test_copies_under_another_clock_are_found_once() -> None:
     shifted = _episode()
     for key in ("action", "observation.state"):

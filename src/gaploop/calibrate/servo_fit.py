@@ -26,7 +26,7 @@ class ServoConfig:
     """Parts the training logs are split into to choose the rung."""
     fold_dt: float = 0.01
     """Period in s of the rollouts that choose the rung; the fit itself uses the logs' own."""
-    fold_budget: int = 700
+    fold_budget: int = 1500
     """Rollout evaluations a rung and fold."""
     budget: int = 4800
     """Rollout evaluations of the final search."""
@@ -140,7 +140,7 @@ def _left_out(
     space = servo_space(name)
     likelihood = _first(logs.take(_rows(~out)), space)
     fit = search(
-        likelihood, space, seed=seed, starts=max(2, config.starts - 2), budget=config.fold_budget,
+        likelihood, space, seed=seed, starts=max(2, config.starts // 2), budget=config.fold_budget,
         probes=1,
     )  # fmt: skip
     likelihood = likelihood.tempered(fit.best)

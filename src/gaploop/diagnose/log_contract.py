@@ -6,7 +6,7 @@ import numpy as np
 
 from gaploop.core import Episode, Evidence
 from gaploop.signals import rate
-from gaploop.signals.pairs import Pair, unit_fault
+from gaploop.signals.pairs import Pair, inverted, unit_fault
 
 SURE = 50.0
 """Bayes factor of a test that hardly ever fires on a healthy log."""
@@ -31,14 +31,13 @@ def contract_evidence(episode: Episode, matched: tuple[Pair, ...]) -> Iterator[E
             yield _evidence(
                 episode, "units", "contract", SURE, seen / sent, f"{fault}."
             )  # fmt: skip
-        elif pair.quantity != "torque" and sent > 0 and seen > 0 and len(pair.times) > 20:
+        elif inverted(pair):
             together = float(np.corrcoef(pair.command, pair.measured)[0, 1])
-            if together < -0.7:
-                yield _evidence(
-                    episode, "sign", "contract", SURE, together,
-                    f"{pair.measured_key} moves against {pair.command_key} (correlation "
-                    f"{together:.2f}): one sign is wrong.",
-                )  # fmt: skip
+            yield _evidence(
+                episode, "sign", "contract", SURE, together,
+                f"{pair.measured_key} mirrors {pair.command_key} (correlation {together:.2f}): "
+                "one sign is wrong.",
+            )  # fmt: skip
 
 
 def timing_evidence(episode: Episode) -> Iterator[Evidence]:

@@ -74,7 +74,7 @@ def _one_way(episode: Episode, action: Signal, force: np.ndarray) -> Iterator[Ev
         test="work", cause="policy", bayes_factor=6.0, statistic=against,
         t0=float(speed.times[moving][0]), t1=float(speed.times[moving][-1]),
         sentence=f"The command never changes its sign; while the joint moved, it pushed against "
-        f"the motion {100 * against:.0f} % of the time, so it took out about as much energy as it put in.",
+        f"the motion {100 * against:.0f} % of the time and took out what it had put in.",
     )  # fmt: skip
 
 

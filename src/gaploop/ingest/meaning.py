@@ -8,8 +8,9 @@ from gaploop.core import Episode
 from gaploop.ingest.config import ScreenConfig
 from gaploop.ingest.integrity import Seen, columns
 from gaploop.signals import Lag, lag, ratio, saturation
-from gaploop.signals.pairs import Pair, pairs, unit_fault
+from gaploop.signals.pairs import Pair, inverted, pairs, unit_fault
 
+_LAG = "Measure the lag per robot and train with it; do not shift the data."
 _FELLOWS = 25.0
 """Spread over the other episodes' from which another unit is likelier than another motion."""
 _TURNS = 50.0
@@ -20,7 +21,7 @@ def meaning(episode: Episode, config: ScreenConfig) -> Iterator[Seen]:
     """What one episode says about units, signs, lag, limits, rate and outcome."""
     for pair in pairs(episode):
         if np.isfinite(pair.command).all() and np.isfinite(pair.measured).all():
-            yield from _pair(pair, config)
+            yield from _pair(pair)
     yield from _range(episode)
     yield from _limits(episode, config)
     yield from _control_rate(episode, config)
@@ -35,8 +36,8 @@ def meaning(episode: Episode, config: ScreenConfig) -> Iterator[Seen]:
         )
 
 
-def _pair(pair: Pair, config: ScreenConfig) -> Iterator[Seen]:
-    label = f"{pair.command_key} -> {pair.measured_key}"
+def _pair(pair: Pair) -> Iterator[Seen]:
+    label = _label(pair)
     fault = unit_fault(pair)
     if fault:
         yield Seen(
@@ -46,26 +47,12 @@ def _pair(pair: Pair, config: ScreenConfig) -> Iterator[Seen]:
             message=fault,
             fix="Convert one side, or correct the declared unit.",
         )
-        return
-    if pair.dt <= 0:
-        return
-    found = _lag(pair)
-    if found.ok:
-        slow = found.seconds > config.long_lag
-        yield Seen(
-            code="action_lag",
-            severity="warning" if slow else "info",
-            feature=label,
-            message=f"the reading trails its command by {1e3 * found.seconds:.0f} ms "
-            f"[{1e3 * found.lo:.0f}, {1e3 * found.hi:.0f}], gain {found.gain:.2f}",
-            fix="Measure the lag per robot and train with it; do not shift the data." * slow,
-        )
-    elif found.reason.startswith("inverted"):
+    elif inverted(pair):
         yield Seen(
             code="action_inverted",
             severity="error",
             feature=label,
-            message=f"the reading moves against its command (correlation {found.correlation:.2f})",
+            message="the reading mirrors its command",
             fix="Check the sign of this joint in the contract with a single-joint nudge.",
         )
 
@@ -163,9 +150,43 @@ def _control_rate(episode: Episode, config: ScreenConfig) -> Iterator[Seen]:
         )
 
 
-def across(episodes: Sequence[Episode]) -> Iterator[tuple[int, Seen]]:
+def _label(pair: Pair) -> str:
+    return f"{pair.command_key}[{pair.column}] -> {pair.measured_key}"
+
+
+def _lags(episodes: Sequence[Episode], config: ScreenConfig) -> Iterator[tuple[int, Seen]]:
+    """One lag a column over all episodes: a single short one says little, a stuck one nothing."""
+    found: dict[tuple[str, str], list[tuple[int, Lag]]] = {}
+    for i, episode in enumerate(episodes):
+        for pair in pairs(episode):
+            if pair.dt <= 0 or not np.isfinite([pair.command, pair.measured]).all():
+                continue
+            one = _lag(pair)
+            if one.ok and one.correlation > 0.8 and one.gain > 0.1:
+                found.setdefault((episode.robot, _label(pair)), []).append((i, one))
+    for (_, label), members in found.items():
+        low, middle, high = np.percentile([1e3 * one.seconds for _, one in members], [25, 50, 75])
+        slow = middle > 1e3 * config.long_lag
+        width = np.median([1e3 * (one.hi - one.lo) for _, one in members])
+        for i, _ in members:
+            yield (
+                i,
+                Seen(
+                    code="action_lag",
+                    severity="warning" if slow else "info",
+                    feature=label,
+                    message=f"the reading trails its command by {middle:.0f} ms (quartiles "
+                    f"{low:.0f} and {high:.0f} over {len(members)} episodes, "
+                    f"each known to {width:.0f} ms)",
+                    fix=_LAG if slow else "",
+                ),
+            )
+
+
+def across(episodes: Sequence[Episode], config: ScreenConfig) -> Iterator[tuple[int, Seen]]:
     """What only a comparison of episodes shows, as (index of the odd one, finding)."""
     yield from _duplicates(episodes)
+    yield from _lags(episodes, config)
     groups: dict[str, list[int]] = {}
     for i, episode in enumerate(episodes):
         groups.setdefault(episode.robot, []).append(i)

@@ -1,5 +1,6 @@
 """The door: every episode is tested before anything learns from it."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -12,6 +13,7 @@ from gaploop.ingest.meaning import across, meaning
 
 _RANK = {"error": 0, "warning": 1, "info": 2}
 _SHOWN = 3
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 def screen(episodes: Iterable[Episode], config: ScreenConfig | None = None) -> Screened:
@@ -27,7 +29,7 @@ def screen(episodes: Iterable[Episode], config: ScreenConfig | None = None) -> S
     for i, episode in enumerate(known):
         seen += [(i, s) for s in integrity(episode, config)]
         seen += [(i, s) for s in meaning(episode, config)]
-    seen += list(across(known))
+    seen += list(across(known, config))
     seen += list(_lengths(known, config))
     findings = tuple(_gather(known, ids, seen))
     # a copy shares its original's id: only copies under an id of their own can be kept out
@@ -78,6 +80,19 @@ def _gather(
         first = {}
         for i, s in group:
             first.setdefault(i, s)
+        same = {s.message for s in first.values()}
+        if len(same) == 1 and len(members) > 1:
+            every = len(members) == len(episodes)
+            count = "all episodes" if every else f"{len(members)} episodes"
+            said = f"{count}, {_where(episodes[members[0]], ids[members[0]])} among them: "
+            found.append(
+                _finding(
+                    group[0][1],
+                    tuple(dict.fromkeys(ids[i] for i in members)),
+                    said + same.pop(),
+                )
+            )
+            continue
         parts = [f"{_where(episodes[i], ids[i])}: {first[i].message}" for i in members[:_SHOWN]]
         rest = len(members) - _SHOWN
         message = "; ".join(parts) + (f"; and {rest} more episodes" if rest > 0 else "")
@@ -86,6 +101,7 @@ def _gather(
 
 
 def _finding(seen: Seen, episodes: tuple[str, ...], message: str) -> Finding:
+    message = f"{seen.feature}: {message}" if seen.feature else message  # it must stand alone
     return Finding(
         code=seen.code,
         severity=seen.severity,
@@ -97,5 +113,7 @@ def _finding(seen: Seen, episodes: tuple[str, ...], message: str) -> Finding:
 
 
 def _where(episode: Episode, identity: str) -> str:
+    if not episode.source:
+        return f"ep:{identity[:8]}"
     names = [part.rsplit("/", 1)[-1] for part in episode.source.split(" + ")]
-    return " + ".join(names) if episode.source else f"ep:{identity[:8]}"
+    return _DIGEST.sub(lambda m: m[0][:8], " + ".join(names))

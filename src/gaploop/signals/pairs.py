@@ -86,6 +86,26 @@ def unit_fault(pair: Pair) -> str:
     return f"{pair.measured_key} spreads {factor:.3g} times as wide as {pair.command_key}{guess}"
 
 
+def inverted(pair: Pair) -> bool:
+    """Whether the reading mirrors its command over the whole log.
+
+    Only where the joint travels about as far as it is told: one that is held by an
+    obstacle creeps in whatever direction it can.
+    """
+    if pair.quantity == "torque" or len(pair.times) < 20:
+        return False
+    travel, seen = float(np.ptp(pair.command)), float(np.ptp(pair.measured))
+    if not (np.isfinite(travel) and np.isfinite(seen) and travel > 0 and seen > 0.3 * travel):
+        return False
+    shifts = [k for k in (0, 1, 2, 4, 8) if k < len(pair.times) // 4]
+    straight = [
+        float(np.corrcoef(pair.command[: len(pair.command) - k], pair.measured[k:])[0, 1])
+        for k in shifts
+    ]
+    # a slow oscillation mirrors itself at half its period: no shift may follow it well
+    return min(straight) < -0.9 and max(straight) < 0.3
+
+
 def _partner(episode: Episode, command: Signal) -> Signal | None:
     width = _table(command).shape[1]
     readings = [
