@@ -18,6 +18,7 @@ PRIOR = {
 }  # fmt: skip
 """Share of each cause among public failures on real robots, smoothed (60 confirmed of 108)."""
 
+_LEAST = 0.35
 _MOST = 0.85
 _MOST_CONTRACT = 0.95
 _CAP = 20.0
@@ -62,7 +63,9 @@ def _diagnose(episode: Episode) -> Diagnosis:
     evidence = (*contract, *timing, *motion)
     p = _probabilities(episode, evidence, bool(red))
     verdict = max(CAUSES, key=lambda c: p[c])
-    if episode.success is None and not red and not _decisive(evidence):
+    # the prior alone names nobody, and without a recorded failure weak hints explain nothing
+    weak = p[verdict] < _LEAST or (episode.success is None and not _decisive(evidence))
+    if weak and not red:
         verdict = "unknown"
         p = _towards_unknown(p)
     strongest = max(
