@@ -9,25 +9,25 @@ from gaploop.core import ConfigError
 class CalibrateConfig:
     """How many logs, how long the search and the chains, and when the alarm rings."""
 
-    logs: int = 12
+    logs: int = 10
     """Most episodes the posterior rests on; successes and failures evenly, newest first."""
     held_out: int = 6
     """Most further episodes kept for the replay error, which decides the alarm."""
     starts: int = 3
     """Independent starts of the search."""
-    budget: int = 220
+    budget: int = 200
     """Candidates of the search over all starts; each is replayed on every log."""
     probes: int = 6
     """Prior redraws a knob at the search's end: did the logs move it at all?"""
-    refine: int = 5
+    refine: int = 6
     """Gauss-Newton steps from the search's end."""
-    walkers: int = 24
+    walkers: int = 48
     """Walkers of the chains."""
     ensembles: int = 2
     """Groups of walkers that never see each other, for R-hat."""
-    burn: int = 8
+    burn: int = 14
     """Steps of every walker before samples count."""
-    steps: int = 20
+    steps: int = 8
     """Steps of every walker that count."""
     redraw: float = 0.4
     """Share of moves that draw one knob afresh from its prior."""
@@ -35,17 +35,19 @@ class CalibrateConfig:
     """Degrees of freedom of the residuals' Student-t; small forgives outliers."""
     blocks: int = 4
     """Time blocks of an episode that the model may fail to explain separately."""
-    price: float = 6.0
+    price: float = 3.0
     """Nats such a block costs."""
-    floor: float = 2e-3
+    floor: float = 1e-2
     """Smallest residual scale, as a share of a column's range: what a model can resolve."""
     silent: float = 0.5
     """Redraw acceptance from which a knob is not identifiable."""
+    wide: float = 0.75
+    """Posterior sd over prior sd from which it is not identifiable either."""
     edge: float = 0.02
     """A knob with most of its mass within this share of the prior's ends is at its bound."""
     alarm: float = 3.0
     """Held-out replay error over what the fit leaves, from which the model counts as wrong."""
-    scatter: float = 2.5
+    scatter: float = 3.0
     """Scatter between episodes over posterior sd, from which a knob counts as misspecified."""
     rhat: float = 1.2
     """R-hat from which the chains count as not mixed."""

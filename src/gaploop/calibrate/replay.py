@@ -155,7 +155,8 @@ def _useful(commands: list[np.ndarray]) -> int:
     """Frames until all commands have stood still for a while: the rest repeats itself."""
     last = 1
     for c in commands:
-        moving = np.flatnonzero((np.diff(c, axis=0) != 0).any(axis=1))
+        still = 1e-3 * np.ptp(c, axis=0).max()
+        moving = np.flatnonzero((np.abs(np.diff(c, axis=0)) > still).any(axis=1))
         last = max(last, int(moving[-1]) + 1 if len(moving) else 1)
     return min(max(len(c) for c in commands), last + _SETTLE)
 

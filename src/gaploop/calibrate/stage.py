@@ -66,7 +66,7 @@ def calibrate(
         particles=particles,
         weights=np.full(len(particles), 1.0 / len(particles)),
         shipped=shipped(
-            world.space, particles, factor=_factor(found, left, scatter, config),
+            world.space, particles, factor=_factor(found, left, scatter, sampled.rhat, config),
             least=config.least, n=config.particles, seed=spawn(seed, "calibrate"),
         ),
         noise=noise,
@@ -130,7 +130,7 @@ def _sample(
     chain = chains(
         lambda v: likelihood(residuals(v)), part.space, fit=fit, seed=spawn(seed, "calibrate"),
         walkers=config.walkers, steps=config.steps, burn=config.burn,
-        ensembles=config.ensembles, redraw=config.redraw, warm=warm,
+        ensembles=config.ensembles, redraw=config.redraw, anneal=True, warm=warm,
     )  # fmt: skip
 
     rng = generator(seed, "calibrate", "noise")
@@ -156,12 +156,21 @@ def _left(errors: np.ndarray, likelihood: RobustLikelihood) -> np.ndarray:
 
 
 def _factor(
-    found: tuple[KnobVerdict, ...], left: np.ndarray, scatter: np.ndarray, config: CalibrateConfig
+    found: tuple[KnobVerdict, ...],
+    left: np.ndarray,
+    scatter: np.ndarray,
+    rhat: np.ndarray,
+    config: CalibrateConfig,
 ) -> np.ndarray:
-    """(P,) how much wider each knob is shipped: by held-out error or by episodes' disagreement."""
+    """(P,) how much wider each knob is shipped than its posterior.
+
+    The largest of three: held-out error over what the fit leaves, the episodes'
+    disagreement, and R-hat, which is by how much chains that have not met may still grow.
+    """
     wide = max(1.0, float(np.nanmax(left)))
     moved = np.array([v.verdict not in ("no effect", "not identifiable") for v in found])
-    return np.where(moved, np.clip(np.maximum(wide, scatter), 1.0, config.most), 1.0)
+    grow = np.maximum(np.maximum(wide, scatter), rhat)
+    return np.where(moved, np.clip(grow, 1.0, config.most), 1.0)
 
 
 def _checks(

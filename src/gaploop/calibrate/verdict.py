@@ -29,7 +29,10 @@ def verdicts(
     return tuple(
         _state(
             knob, sampled.flat[:, i],
-            _verdict(unit[:, i], float(sampled.redraw[i]), float(scatter[i]), config),
+            _verdict(
+                unit[:, i], float(sampled.redraw[i]),
+                float(scatter[i]) if sampled.rhat[i] <= config.rhat else 0.0, config,
+            ),
             redraw=float(sampled.redraw[i]), rhat=float(sampled.rhat[i]), ess=float(sampled.ess[i]),
         )
         for i, knob in enumerate(space.knobs)
@@ -57,7 +60,7 @@ def _state(
 def _verdict(unit: np.ndarray, redraw: float, scatter: float, config: CalibrateConfig) -> Verdict:
     if redraw >= 1.0 - 1e-12:
         return "no effect"
-    if redraw >= config.silent:
+    if redraw >= config.silent or unit.std() >= config.wide / np.sqrt(12.0):
         return "not identifiable"
     if max((unit < config.edge).mean(), (unit > 1.0 - config.edge).mean()) > 0.5:
         return "at bound"

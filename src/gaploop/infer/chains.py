@@ -63,6 +63,7 @@ def chains(
     ensembles: int = 2,
     redraw: float = 0.35,
     independent: float = 0.35,
+    anneal: bool = False,
     warm: np.ndarray | None = None,
 ) -> Chain:
     """Sample the posterior.
@@ -78,12 +79,15 @@ def chains(
       ensembles: groups of walkers that never see each other, for R-hat.
       redraw: share of moves that are single-knob prior redraws.
       independent: share of moves that are draws from the fitted Student-t.
+      anneal: cool the burn-in from the prior to the posterior, resampling walkers on the
+        way (sequential Monte Carlo, Del Moral, Doucet & Jasra 2006): for starts as wide as
+        the prior and few steps.
       warm: (K, P) an earlier posterior; half of the walkers start there. It changes
         where chains start, never what they converge to.
     """
     return chains_many(
         loglik, space, fits=(fit,), seed=seed, walkers=walkers, steps=steps, burn=burn,
-        ensembles=ensembles, redraw=redraw, independent=independent,
+        ensembles=ensembles, redraw=redraw, independent=independent, anneal=anneal,
         warm=None if warm is None else (warm,),
     )[0]  # fmt: skip
 
@@ -100,6 +104,7 @@ def chains_many(
     ensembles: int = 2,
     redraw: float = 0.35,
     independent: float = 0.35,
+    anneal: bool = False,
     warm: tuple[np.ndarray, ...] | None = None,
 ) -> tuple[Chain, ...]:
     """One posterior a fit, as `chains`, in shared likelihood calls.
@@ -124,16 +129,22 @@ def chains_many(
     current = level(state)
     archive = np.empty((burn + steps + 1, count, each, dims))
     archive[0] = state
+    heat = np.zeros(count) if anneal else np.ones(count)
     kept = np.empty((steps, count, each))
     redrawn = np.zeros((count, dims))
     tried = np.zeros((count, dims))
     accepted = 0.0
     moved = np.repeat(np.array([fit.moved for fit in fits]), ensembles, axis=0)
+    expected = _expected(fits, dims)
+    expected = None if expected is None else np.repeat(expected, ensembles, axis=0)
     for step in range(burn + steps):
+        if anneal and step < burn:
+            state, current, heat = _cool(state, current, heat, step >= burn - 3, rng)
+            archive[step] = state
         # the older half is forgotten: its spread is that of the start, not of the posterior
         past = archive[step // 2 : step + 1]
         if step <= burn:
-            jump = Independence.fit(past, moved)
+            jump = Independence.fit(past, moved, expected, trust=5.0 * dims)
         kind = rng.random((count, each))
         fresh, far = kind < redraw, kind > 1.0 - independent
         knob = rng.integers(dims, size=(count, each))
@@ -142,7 +153,7 @@ def chains_many(
         outside = ((proposal < 0.0) | (proposal > 1.0)).any(axis=2)
         proposed = level(np.clip(proposal, 0.0, 1.0))
         back = np.where(far, jump.log_density(state) - jump.log_density(proposal), 0.0)
-        chance = np.where(outside, 0.0, acceptance(proposed - current + back))
+        chance = np.where(outside, 0.0, acceptance(heat[:, None] * (proposed - current) + back))
         take = rng.random((count, each)) < chance
         state = np.where(take[..., None], proposal, state)
         current = np.where(take, proposed, current)
@@ -178,17 +189,22 @@ def start_points(
 ) -> np.ndarray:
     """(n, P) prior quantiles where walkers start.
 
-    Moved knobs come from the refined fit's curvature, twice as wide as it says, or else
-    from the search's history at the lowest temperature that leaves n/3 effective points:
-    wider than the posterior, as starts should be. All other knobs come from the prior:
-    the search is a random walk there.
+    After `refine`, smooth knobs come from the curvature, half as wide again as it says,
+    and all others from the prior: wider than the posterior, as starts should be. Without
+    it, moved knobs come from the search's history at the lowest temperature that leaves
+    n/3 effective points. Along a knob that the logs do not move the search is a random
+    walk, so the prior it is.
     """
-    if fit.covariance is not None and fit.moved.any():
+    if fit.covariance is not None and fit.smooth is not None:
+        known = fit.smooth
         points = np.repeat(space.to_unit(fit.best[None]), n, axis=0)
-        root = np.linalg.cholesky(fit.covariance + 1e-10 * np.eye(int(fit.moved.sum())))
-        points[:, fit.moved] += 2.0 * rng.standard_normal((n, len(root))) @ root.T
+        root = np.linalg.cholesky(
+            fit.covariance[np.ix_(known, known)] + 1e-10 * np.eye(known.sum())
+        )
+        points[:, known] += 1.5 * rng.standard_normal((n, len(root))) @ root.T
         points = fold(points)
     else:
+        known = fit.moved
         level = fit.history_loglik - fit.history_loglik.max()
         weights = _soften(level, target=max(n / 3.0, 2.0))
         points = fit.history[rng.choice(len(level), n, p=weights)]
@@ -196,7 +212,48 @@ def start_points(
         half = n // 2
         points[:half] = warm[rng.choice(len(warm), half)]
     prior = rng.random(points.shape)
-    return np.where(fit.moved, points, prior)
+    return np.where(known, points, prior)
+
+
+def _cool(
+    state: np.ndarray,
+    current: np.ndarray,
+    heat: np.ndarray,
+    last: bool,
+    rng: np.random.Generator,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Raise each ensemble's inverse temperature as far as half of its walkers survive."""
+    state, current, heat = state.copy(), current.copy(), heat.copy()
+    each = state.shape[1]
+    for g in range(len(heat)):
+        if heat[g] >= 1.0:
+            continue
+        level = current[g] - current[g].max()
+        low, high = 0.0, 1.0 - heat[g]
+        for _ in range(30):
+            middle = 0.5 * (low + high)
+            w = np.exp(middle * level)
+            if w.sum() ** 2 / (w**2).sum() < 0.5 * each:
+                high = middle
+            else:
+                low = middle
+        rise = 1.0 - heat[g] if last else high
+        w = np.exp(rise * level)
+        at = (rng.random() + np.arange(each)) / each
+        rows = np.minimum(np.searchsorted(np.cumsum(w) / w.sum(), at), each - 1)
+        state[g], current[g] = state[g, rows], current[g, rows]
+        heat[g] = min(heat[g] + rise, 1.0)
+    return state, current, heat
+
+
+def _expected(fits: tuple[Fit, ...], dims: int) -> np.ndarray | None:
+    """(F, P, P) curvature covariances of refined fits, a little wide; None without them."""
+    if any(fit.covariance is None for fit in fits):
+        return None
+    out = np.zeros((len(fits), dims, dims))
+    for g, fit in enumerate(fits):
+        out[g] = 1.5 * np.asarray(fit.covariance) + np.diag(~np.asarray(fit.smooth) / 12.0)
+    return out
 
 
 def _soften(level: np.ndarray, target: float) -> np.ndarray:

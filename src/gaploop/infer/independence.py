@@ -28,12 +28,30 @@ class Independence:
     """(G, P) bool."""
 
     @classmethod
-    def fit(cls, past: np.ndarray, moved: np.ndarray) -> "Independence":
-        """From (T, G, W, P) past states and the (G, P) mask of moved knobs."""
+    def fit(
+        cls,
+        past: np.ndarray,
+        moved: np.ndarray,
+        expected: np.ndarray | None = None,
+        trust: float = 0.0,
+    ) -> "Independence":
+        """From past states, blended with a covariance expected beforehand.
+
+        Args:
+          past: (T, G, W, P) states.
+          moved: (G, P) mask of the knobs that the logs move.
+          expected: (G, P, P) covariance, or None.
+          trust: how many independent states it weighs as much as.
+        """
         x = np.moveaxis(past, 1, 0).reshape(past.shape[1], -1, past.shape[-1])
         mean = x.mean(axis=1)
         centred = np.where(moved[:, None, :], x - mean[:, None], 0.0)
         covariance = np.swapaxes(centred, 1, 2) @ centred / max(x.shape[1] - 1, 1)
+        if expected is not None:
+            # a walker that stays where it is tells nothing new
+            distinct = 1 + (np.diff(past[:, :, :, 0], axis=0) != 0).sum(axis=(0, 2))
+            share = (trust / (trust + distinct))[:, None, None]
+            covariance = (1.0 - share) * covariance + share * expected
         idle = np.where(moved, 1e-8, 1.0)  # a floor, and a unit diagonal where nothing moves
         covariance += idle[:, :, None] * np.eye(x.shape[2])
         root = np.linalg.cholesky(covariance)

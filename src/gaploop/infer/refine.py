@@ -1,24 +1,41 @@
-"""Damped Gauss-Newton from a search's end, in the knobs that the logs move.
+"""Damped Gauss-Newton from a search's end, in the knobs where replays are smooth.
 
-A global search spends its budget on finding the basin. Inside it, replay residuals are
-smooth in most moved knobs, and a handful of finite-difference steps reach the bottom; the
-curvature there is where walkers should start.
+A global search spends its budget on finding the basin. Inside it, a handful of
+finite-difference steps reach the bottom, and the curvature there is where walkers should
+start. That holds for knobs that change a path gradually (gain, delay), not for those that
+decide whether a contact happens: there the slope of a jump looks like certainty. A knob
+whose two one-sided differences do not mirror each other is left alone.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from gaploop.core.knob import KnobSpace
 from gaploop.infer.likelihood import RobustLikelihood
 from gaploop.infer.search import Fit
-from gaploop.infer.unit import fold
 
 Residuals = Callable[[np.ndarray], np.ndarray]
 """(M, P) knob values -> (M, E, T, d) logged minus replayed."""
 
-_DAMPING = 10.0 ** np.arange(-3.0, 3.5, 1.5)
+_DAMPING = np.array([1e-4, 1e-2, 1.0, 1e2])
+_SHARES = np.array([1.0, 0.4])
+"""A kink in the path (a delay that passes a physics step) makes the full step too long."""
+_JUMP = 12.0
+"""Scales that a frame may move within one difference; beyond, it went another way."""
+_MIRRORED = 0.35
+"""Share of the differences' energy that may fail to mirror: 0 linear, 1 one-sided."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Slopes:
+    at: np.ndarray
+    """(K,) knobs."""
+    values: np.ndarray
+    """(K, E, T, d) central differences a prior quantile."""
+    unmirrored: np.ndarray
+    """(K,) share of the energy that is even in the step."""
 
 
 def refine(
@@ -27,8 +44,9 @@ def refine(
     fit: Fit,
     likelihood: Callable[[np.ndarray], RobustLikelihood],
     *,
-    iterations: int = 4,
-    step: float = 0.01,
+    iterations: int = 6,
+    step: float = 0.06,
+    finest: float = 0.015,
 ) -> tuple[Fit, RobustLikelihood]:
     """The fit moved to the bottom of its basin, with its curvature, and its likelihood.
 
@@ -39,65 +57,92 @@ def refine(
     Args:
       residuals: replays candidates.
       likelihood: (E, T, d) residuals of a best fit to the likelihood they call for.
-      step: finite-difference step, in prior quantiles; wide enough to average over the
-        small jumps of contact.
+      step: first difference, in prior quantiles, wide enough to average over small kinks;
+        halved where it brings nothing, down to `finest`.
 
     Returns:
-      the fit with `best`, `loglik` and `covariance`; the likelihood at that point.
+      the fit with `best`, `loglik`, `smooth` and `covariance`; the likelihood there.
     """
-    moved = np.flatnonzero(fit.moved)
-    unit = space.to_unit(fit.best[None])[0]
-    base = residuals(fit.best[None])[0]
+    unit = np.clip(space.to_unit(fit.best[None])[0], step, 1.0 - step)
+    base = residuals(space.from_unit(unit[None]))[0]
     current = likelihood(base)
-    hessian = np.eye(len(moved))
-    for _ in range(iterations if len(moved) else 0):
-        gradient, hessian = _normal(residuals, space, unit, moved, base, current, step)
-        trials = np.repeat(unit[None], len(_DAMPING), axis=0)
-        for i, damping in enumerate(_DAMPING):
-            ridge = damping * np.diag(np.diag(hessian)) + 4.0 * np.eye(len(moved))
-            trials[i, moved] += np.clip(np.linalg.solve(hessian + ridge, gradient), -0.25, 0.25)
-        trials = np.clip(fold(trials), 1e-6, 1.0 - 1e-6)
+    slopes = _slopes(residuals, space, unit, np.flatnonzero(fit.moved), base, current, step)
+    knobs = slopes.at[slopes.unmirrored < _MIRRORED]
+    for _ in range(iterations if len(knobs) else 0):
+        slopes = _slopes(residuals, space, unit, knobs, base, current, step)
+        gradient, hessian = _normal(slopes, base, current)
+        trials = _trials(unit, knobs, gradient, hessian)
         found = residuals(space.from_unit(trials))
         levels = current(np.concatenate([found, base[None]]))
         best = int(levels[:-1].argmax())
-        if levels[best] <= levels[-1]:
-            break
         gained = levels[best] - levels[-1]
-        unit, base = trials[best], found[best]
-        current = likelihood(base)
-        if gained < 0.05:
-            break
-    if len(moved):
-        _, hessian = _normal(residuals, space, unit, moved, base, current, step)
-    # the prior's own spread bounds what the logs do not
-    covariance = np.linalg.inv(hessian + 12.0 * np.eye(len(moved)))
+        if gained > 0:
+            unit, base = trials[best], found[best]
+            current = likelihood(base)
+        if gained < 0.5:
+            if step <= finest:
+                break
+            step = 0.5 * step
+    covariance = np.zeros((len(space), len(space)))
+    smooth = np.zeros(len(space), dtype=bool)
+    if len(knobs):
+        slopes = _slopes(residuals, space, unit, knobs, base, current, 0.03)
+        _, hessian = _normal(slopes, base, current)
+        smooth[knobs] = True
+        # the prior's own spread bounds what the logs do not
+        covariance[np.ix_(knobs, knobs)] = np.linalg.inv(hessian + 12.0 * np.eye(len(knobs)))
     better = replace(
-        fit,
-        best=space.from_unit(unit[None])[0],
-        loglik=float(current(base[None])[0]),
-        covariance=covariance,
-    )
+        fit, best=space.from_unit(unit[None])[0], loglik=float(current(base[None])[0]),
+        smooth=smooth, covariance=covariance,
+    )  # fmt: skip
     return better, current
 
 
-def _normal(
+def _trials(
+    unit: np.ndarray, knobs: np.ndarray, gradient: np.ndarray, hessian: np.ndarray
+) -> np.ndarray:
+    trials = np.repeat(unit[None], len(_DAMPING) * len(_SHARES), axis=0)
+    for i, damping in enumerate(_DAMPING):
+        ridge = damping * np.diag(np.diag(hessian)) + np.eye(len(knobs))
+        move = np.clip(np.linalg.solve(hessian + ridge, gradient), -0.25, 0.25)
+        trials[i * len(_SHARES) : (i + 1) * len(_SHARES), knobs] += _SHARES[:, None] * move
+    return np.clip(trials, 1e-6, 1.0 - 1e-6)
+
+
+def _slopes(
     residuals: Residuals,
     space: KnobSpace,
     unit: np.ndarray,
-    moved: np.ndarray,
+    knobs: np.ndarray,
     base: np.ndarray,
     likelihood: RobustLikelihood,
     step: float,
+) -> _Slopes:
+    if not len(knobs):
+        return _Slopes(knobs, np.zeros((0, *base.shape)), np.zeros(0))
+    probes = np.repeat(unit[None], 2 * len(knobs), axis=0)
+    rows = np.arange(len(knobs))
+    probes[rows, knobs] = np.minimum(unit[knobs] + step, 1.0)
+    probes[len(knobs) + rows, knobs] = np.maximum(unit[knobs] - step, 0.0)
+    width = probes[rows, knobs] - probes[len(knobs) + rows, knobs]
+    limit = _JUMP * likelihood.scale[..., None, :]
+    change = np.clip(np.nan_to_num(residuals(space.from_unit(probes)) - base), -limit, limit)
+    up, down = change[: len(knobs)], change[len(knobs) :]
+    axes = (1, 2, 3)
+    scaled_up, scaled_down = up / limit, down / limit
+    even = ((scaled_up + scaled_down) ** 2).sum(axis=axes)
+    energy = 2.0 * (scaled_up**2 + scaled_down**2).sum(axis=axes)
+    values = (up - down) / width[:, None, None, None]
+    return _Slopes(knobs, values, even / np.maximum(energy, 1e-300))
+
+
+def _normal(
+    slopes: _Slopes, base: np.ndarray, likelihood: RobustLikelihood
 ) -> tuple[np.ndarray, np.ndarray]:
     """Gradient (K,) and Gauss-Newton curvature (K, K) of the log-likelihood."""
-    probes = np.repeat(unit[None], len(moved), axis=0)
-    sign = np.where(unit[moved] > 0.5, -1.0, 1.0)  # always into the cube
-    probes[np.arange(len(moved)), moved] += sign * step
-    slopes = (residuals(space.from_unit(probes)) - base[None]) / step
-    slopes = np.nan_to_num(slopes * sign[:, None, None, None])
     scale, nu = likelihood.scale[..., None, :], likelihood.nu
     weight = likelihood.temper[..., None, :] * (nu + 1.0) / (nu * scale**2 + base**2)
-    weight = np.broadcast_to(np.nan_to_num(weight), base.shape)
-    flat = slopes.reshape(len(moved), -1)
-    heavy = flat * weight.reshape(-1)
+    weight = np.broadcast_to(np.nan_to_num(weight), base.shape).reshape(-1)
+    flat = slopes.values.reshape(len(slopes.at), -1)
+    heavy = flat * weight
     return -heavy @ np.nan_to_num(base).reshape(-1), heavy @ flat.T
