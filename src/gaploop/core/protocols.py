@@ -34,6 +34,15 @@ class Controller(Protocol):
 
 
 @runtime_checkable
+class Planner(Controller, Protocol):
+    """A controller that prepares in the world its attempts will run in: an expert may know it."""
+
+    def plan(self, world: "World", attempts: Attempts) -> None:
+        """Called by `World.rollout` before `reset`, with the attempts that begin."""
+        ...
+
+
+@runtime_checkable
 class Policy(Protocol):
     """A learned or scripted map from observation histories to action chunks."""
 
@@ -75,8 +84,10 @@ class World(Protocol):
         """Closed loop: the controller acts on what the sensors show."""
         ...
 
-    def replay(self, attempts: Attempts, commands: np.ndarray) -> Recording:
-        """Open loop: commands (T, N, a) as logged."""
+    def replay(
+        self, attempts: Attempts, commands: np.ndarray, *, noise: bool = True
+    ) -> Recording:
+        """Open loop: commands (T, N, a) as logged; noise=False leaves out all that is random."""
         ...
 
 

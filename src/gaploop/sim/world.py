@@ -19,7 +19,7 @@ from gaploop.core import (
     generator,
     spawn_many,
 )
-from gaploop.core.protocols import Controller, Task
+from gaploop.core.protocols import Controller, Planner, Task
 from gaploop.sim.actions import ActionPipeline
 from gaploop.sim.binding import Binding
 from gaploop.sim.effects import Effects
@@ -100,6 +100,8 @@ class World:
         them. observe: also record the (T, N, history * frame) observations.
         steps: control steps, the task's horizon when None.
         """
+        if isinstance(controller, Planner):
+            controller.plan(self, attempts)
         controller.reset(len(attempts))
         steps = self.spec.horizon if steps is None else steps
         sent = np.empty((steps, len(attempts), len(self.spec.command)))

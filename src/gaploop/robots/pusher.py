@@ -1,0 +1,120 @@
+"""A position-controlled planar pusher: two linear axes and a round tip.
+
+Joint zero is home on both axes, so a command of zero, a history of zeros and the
+start of an attempt agree. x points over the table, y across it.
+"""
+
+from dataclasses import dataclass
+
+from gaploop.core import Contract, Feature, Knob, Prior, Target, declared
+
+AXES = ("x", "y")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pusher:
+    """Geometry, masses and servos; all SI."""
+
+    stiffness: float = 4000.0
+    """Servo P gain, N/m, on both axes."""
+    damping: float = 110.0
+    """Servo D gain, N s/m."""
+    force: float = 80.0
+    """Largest servo force, N."""
+    masses: tuple[float, float] = (0.2, 0.6)
+    """Moving mass each axis adds, kg: x carries y."""
+    reach: tuple[float, float] = (0.20, 0.12)
+    """Half of the travel in x and y, m."""
+    smoothing: float = 0.02
+    """Time constant of the drives' set-point filter, s: steps of 20 ms become a motion."""
+    radius: float = 0.025
+    """Of the tip, m."""
+
+    def body(self, *, height: float) -> str:
+        """MJCF of the axes and the tip, its centre `height` above the table.
+
+        One body on two joints: what x alone moves is inertia of its joint. MuJoCo's
+        dry friction creeps unless it is nearly rigid; a rail's does not.
+        """
+        (mx, my), (rx, ry) = self.masses, self.reach
+        dry = 'limited="true" solreffriction="0.01 1" solimpfriction="0.9999 0.9999 0.001"'
+        return f"""
+    <body name="pusher" pos="0 0 {height}">
+      <inertial pos="0 0 0" mass="{my}" diaginertia="1e-3 1e-3 1e-3"/>
+      <joint name="x" type="slide" axis="1 0 0" range="{-rx} {rx}" {dry} armature="{mx}"/>
+      <joint name="y" type="slide" axis="0 1 0" range="{-ry} {ry}" {dry}/>
+      <geom name="tip" type="sphere" size="{self.radius}"/>
+      <site name="tip" type="sphere" size="{1.2 * self.radius}"/>
+    </body>"""
+
+    def actuators(self) -> str:
+        """MJCF of the two position servos, named as their joints."""
+        return "\n".join(
+            f'<position name="{a}" joint="{a}" kp="{self.stiffness}" kv="{self.damping}"'
+            f' timeconst="{self.smoothing}" forcerange="{-self.force} {self.force}"/>'
+            for a in AXES
+        )
+
+    def limits(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """(low, high) of the two commands, m."""
+        return tuple(-r for r in self.reach), self.reach
+
+    # fmt: off
+    def knobs(self) -> tuple[Knob, ...]:
+        """How commands are executed, and where this unit's zeros are."""
+        kp = [t for a in AXES for t in (
+            Target(path=f"actuator:{a}.gainprm[0]"),
+            Target(path=f"actuator:{a}.biasprm[1]", scale=-1.0),
+        )]  # fmt: skip
+        return (
+            Knob(
+                name="delay", gap="execution", unit="s", nominal=0.01,
+                prior=Prior(low=0.0, high=0.06), targets=(Target(path="action:delay"),),
+                source="fieldbus and drive latencies",
+            ),
+            Knob(
+                name="gain", gap="execution", unit="1", nominal=1.0,
+                prior=Prior(low=0.85, high=1.15), targets=(Target(path="action:gain"),),
+                source="belt pitch and counts-per-metre errors",
+            ),
+            Knob(
+                name="stiffness", gap="execution", unit="N/m", nominal=self.stiffness,
+                targets=tuple(kp),
+                prior=Prior(
+                    kind="loguniform", low=0.6 * self.stiffness, high=1.7 * self.stiffness
+                ),
+                source="servo tuning range",
+            ),
+            self._zero("x", 0), self._zero("y", 1),
+        )  # fmt: skip
+
+    def _zero(self, axis: str, column: int) -> Knob:
+        """A joint zero that is off: the encoder reads too much, the servo goes too short."""
+        return Knob(
+            name=f"zero_{axis}", gap="mechanical", unit="m", nominal=0.0,
+            prior=Prior(kind="normal", low=-6e-3, high=6e-3, mean=0.0, sd=2e-3),
+            targets=(
+                Target(path=f"sensor:q.bias[{column}]"),
+                Target(path=f"action:offset[{column}]", scale=-1.0),
+            ),
+            source="homing by hand against a stop",
+        )  # fmt: skip
+
+    def contract(self, *extra: Feature, rate: float) -> Contract:
+        """What this robot's numbers mean; `extra` features belong to the task."""
+        return Contract(
+            features=(
+                Feature(
+                    key="observation.state", columns=AXES, role=declared("joint_position"),
+                    unit=declared("m"), frame=declared("home"), observable=declared(True),
+                ),
+                *extra,
+                Feature(
+                    key="action", columns=AXES, role=declared("joint_command"),
+                    unit=declared("m"), frame=declared("home"), observable=declared(True),
+                ),
+            ),
+            action_space=declared("joint"), action_mode=declared("absolute"),
+            action_reference=declared("home"), log_rate=declared(rate),
+            control_rate=declared(rate), clock=declared("seconds from the start of the episode"),
+        )  # fmt: skip
