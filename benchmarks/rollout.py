@@ -54,6 +54,7 @@ def cells(quick: bool) -> list[Cell]:
     return [
         Cell(name="usual", parameters={**common, "effects": "usual", "against": "batch"}),
         Cell(name="every", parameters={**common, "effects": "every", "against": "batch"}),
+        Cell(name="every-plain", parameters={**common, "effects": "every", "against": "plain"}),
         Cell(name="sync-64", parameters={**common, "against": "sync", "envs": 64}),
         Cell(name="sync-512", parameters={**common, "against": "sync", "envs": 512}),
         Cell(name="async-4", parameters={**common, "against": "async", "envs": 4}),
@@ -75,6 +76,9 @@ def run(cell: Cell) -> dict[str, Any]:
 
     if p["against"] == "batch":
         other = _bare(world, logged)
+    elif p["against"] == "plain":
+        plain = _world(USUAL)
+        other = _bare(plain, plain.rollout(plain.attempts(p["n"], 0), plain.task.expert()))
     else:
         other = _gymnasium(world, logged, p["against"], p["envs"])
     rates = np.array([(_rate(ours), _rate(other)) for _ in range(p["rounds"])])
@@ -93,7 +97,8 @@ def table(results: list[Result]) -> str:
     """Rates in control steps per CPU-second."""
     labels = {
         "usual": ("delay, gain, latency, bias, noise, recording", "bare `mujoco.batch`", ">= 0.85"),
-        "every": ("every effect, recording", "bare `mujoco.batch`", ">= 0.60"),
+        "every": ("every effect, recording", "bare `mujoco.batch`, joint friction on", ">= 0.60"),
+        "every-plain": ("every effect, recording", "bare `mujoco.batch`, frictionless joints", ""),
         "sync-64": ("as the first row", "Gymnasium SyncVectorEnv(64), same effects", ">= 5"),
         "sync-512": ("as the first row", "Gymnasium SyncVectorEnv(512), same effects", ">= 5"),
         "async-4": ("as the first row", "Gymnasium AsyncVectorEnv(4), same effects", ">= 5"),
