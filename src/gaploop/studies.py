@@ -52,17 +52,20 @@ def loop(config: LoopConfig, cell: Path, threads: int = 1) -> list[Path]:
 
 
 def field_success(
-    family: str, world: int, task: str, policy: Path, n: int, seed: int, threads: int = 1
-) -> tuple[int, int]:
+    family: str, world: int, task: str, policy: Path, n: int, seed: int, threads: int = 1,
+    round: int = 1,
+) -> tuple[int, int]:  # fmt: skip
     """(k, n) of a policy in a stand-in, for a final measurement; no recipe may call it.
 
-    The starts and noise of attempt i depend on `seed` alone, so recipes are paired.
+    round: the robot's age, for families that wear. The starts and noise of attempt i
+    depend on `seed` alone, so recipes are paired.
     """
-    from gaploop.field.truth import truth_world
+    from gaploop.field.truth import stand_in
     from gaploop.policies import ChunkRunner, load_policy
 
-    lab, knobs = truth_world(family, world, registry.load("tasks", task)())
-    attempts = lab.attempts(n, spawn(seed, "measure", family, world), knobs=knobs)
+    truth = stand_in(family, world, registry.load("tasks", task)())
+    lab = truth.world
+    attempts = truth.attempts(n, spawn(seed, "measure", family, world), round=round)
     recording = lab.rollout(attempts, ChunkRunner(load_policy(policy)))
     success = lab.task.judge(recording).success[~recording.void]
     return int(success.sum()), len(success)

@@ -5,6 +5,7 @@ place that does. A function here reads what its row in `loop.py` declares and
 returns a digest for each name the row writes.
 """
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -101,12 +102,20 @@ def field(turn: Turn) -> dict[str, str]:
         if not incoming.exists():
             incoming.parent.mkdir(exist_ok=True)
             folder = turn.policy_folder("policy", 1)
-            field_of(turn.config).collect(folder, turn.config.trials, turn.seed, incoming)
+            _collect(turn, folder, incoming)
         known = seal(incoming)
         cell.ledger.set_ref(note, known)
     if incoming.exists():
         cell.add_dataset(incoming)
     return {"field": known}
+
+
+def _collect(turn: Turn, policy: Path, out: Path) -> None:
+    """A field that wears is told its age; others know nothing of rounds."""
+    found = field_of(turn.config)
+    ages = "round" in inspect.signature(found.collect).parameters
+    told = {"round": turn.number} if ages else {}
+    found.collect(policy, turn.config.trials, turn.seed, out, **told)
 
 
 def field_of(config: LoopConfig) -> Field:

@@ -9,7 +9,9 @@ import pytest
 
 from gaploop.core import ConfigError, FieldError, UnknownNameError, registry
 from gaploop.field import labs
-from gaploop.field.truth import FAMILIES, Misled, truth_world
+from gaploop.field.families import FAMILIES
+from gaploop.field.probes import Misled, knowing
+from gaploop.field.truth import stand_in, truth_world
 from gaploop.store.datasets import read_dataset
 from gaploop.tasks.peg import Peg
 
@@ -118,3 +120,64 @@ def _children(pid: int) -> list[str]:
     if not file.exists():
         pytest.skip("this kernel does not list child processes")
     return file.read_text().split()
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+def test_a_family_opens_its_gaps_and_no_other(family: str) -> None:
+    how, spec = FAMILIES[family], Peg().spec
+    truth = stand_in(family, 5, Peg())
+    for row in truth.knobs:
+        for knob, value in zip(spec.knobs.knobs, row, strict=False):
+            assert (value != knob.nominal) == (knob.gap in how.gaps), knob.name
+            inside = knob.prior.low <= value <= knob.prior.high
+            assert inside or family == "lab-out"
+    own = [k for k in truth.world.space.names if k.startswith("outside_")]
+    assert own, "every world has something that no task knob expresses"
+    attempts = truth.attempts(32, 1)
+    assert knowing(truth.world, attempts) >= how.able
+
+
+def test_out_of_prior_means_out() -> None:
+    space = Peg().spec.knobs
+    for seed in range(4):
+        row = stand_in("lab-out", seed, Peg()).knobs[0, : len(space)]
+        past = (row < space.low) | (row > space.high)
+        assert {space.knobs[i].gap for i in np.flatnonzero(past)} == {
+            "sensor", "dynamics", "execution"
+        }  # fmt: skip
+        assert np.all(row[space.low >= 0] >= 0)
+
+
+def test_units_take_turns_and_wear() -> None:
+    truth = stand_in("lab-d", 3, Peg())
+    assert truth.units(4) == ["lab-d:3/1", "lab-d:3/2", "lab-d:3/3", "lab-d:3/1"]
+    at = truth.world.space.index("zero_x")
+    first, third = (truth.attempts(6, 1, round=r).knobs[:, at] for r in (1, 3))
+    assert len(np.unique(first)) == 3
+    assert np.all(np.abs(third) > np.abs(first))
+    assert np.array_equal(first[:3], first[3:])
+    late = truth.worn(100)
+    assert np.all((late >= truth.world.space.low) & (late <= truth.world.space.high))
+
+
+def test_only_what_is_disturbed_moves_on_the_way() -> None:
+    truth = stand_in("lab-e", 1, Peg())
+    attempts = truth.attempts(40, 2)
+    record = truth.world.rollout(attempts, Peg().expert())
+    space = truth.world.space
+    shift = attempts.knobs[:, [space.index(f"outside_nudge_hole_{a}") for a in "xy"]]
+    moved = record.truth["hole"][-1] - record.truth["hole"][0]
+    assert np.allclose(moved, shift, atol=1e-12)
+    nudged = np.any(shift != 0, axis=1)
+    assert 0.3 < nudged.mean() < 0.9
+    low, high = (np.array([getattr(v, s) for v in Peg().spec.layout]) for s in ("low", "high"))
+    outside = (attempts.layout < low) | (attempts.layout > high)
+    assert outside.any()
+    assert np.array_equal(truth.attempts(7, 2).knobs, attempts.knobs[:7])
+
+
+def test_the_log_says_which_unit(policy: Path) -> None:
+    episodes = labs.attempt("lab-d", 7, "peg", policy, 4, 1, 2)
+    assert [e.unit for e in episodes] == ["lab-d:7/1", "lab-d:7/2", "lab-d:7/3", "lab-d:7/1"]
+    again = labs.attempt("lab-d", 7, "peg", policy, 4, 1, 3)
+    assert {e.id for e in episodes}.isdisjoint(e.id for e in again)

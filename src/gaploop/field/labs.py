@@ -6,8 +6,11 @@ A stand-in runs in a process of its own,
         --policy DIR --trials 20 --run-seed 1 --out DIR
 
 and leaves a LeRobot v3 folder: readings, commands, and the verdict of its own
-detector at the hole. No true state, no knob, no start: what a log of a robot
-has, and no more. Sim-to-sim, and called so: the episodes' world is `stand-in`.
+detector. No true state, no knob, no start: what a log of a robot has, and no more.
+Sim-to-sim, and called so: the episodes' world is `stand-in`.
+
+`--round` is the robot's age in rounds, for families that wear. The loop knows it and
+passes it on; it is not guessed from folders, which may be moved or collected twice.
 """
 
 import argparse
@@ -16,13 +19,14 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gaploop.core import ConfigError, Episode, FieldError, GaploopError, Label, registry, spawn
 from gaploop.field.base import checked, collected, staged
-from gaploop.field.truth import FAMILIES, truth_world
+from gaploop.field.families import FAMILIES
+from gaploop.field.truth import stand_in
 
 DETECTOR = "stand-in detector@1"
 
@@ -36,8 +40,8 @@ class Lab:
     task: str
     timeout_s: float = 600.0
 
-    def collect(self, policy: Path, trials: int, seed: int, out: Path) -> None:
-        """Run the policy in the stand-in's own process.
+    def collect(self, policy: Path, trials: int, seed: int, out: Path, *, round: int = 1) -> None:
+        """Run the policy in the stand-in's own process; `round` is the robot's age, from 1.
 
         Raises FieldError with that process's last words; then nothing is left.
         """
@@ -46,7 +50,8 @@ class Lab:
         with staged(out.absolute()) as part:
             given = {
                 "family": self.family, "seed": self.seed, "task": self.task,
-                "policy": policy.absolute(), "trials": trials, "run-seed": seed, "out": part,
+                "policy": policy.absolute(), "trials": trials, "run-seed": seed, "round": round,
+                "out": part,
             }  # fmt: skip
             words = [f"--{key}={value}" for key, value in given.items()]
             words.append("--end-with-parent")
@@ -84,16 +89,30 @@ def _end_with_parent() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def lab_mix(seed: str | int = 0, *, task: str = "peg") -> Lab:
-    """The family `lab-mix`: several knobs off, and effects that no knob expresses."""
-    try:
-        return Lab(family="lab-mix", seed=int(seed or 0), task=task)
-    except ValueError:
-        raise ConfigError(f"The stand-in is lab-mix:SEED, and {seed!r} is no number.") from None
+def _factory(family: str) -> Callable[..., Lab]:
+    def make(argument: str | int = 0, *, task: str = "peg") -> Lab:
+        try:
+            return Lab(family=family, seed=int(argument or 0), task=task)
+        except ValueError:
+            raise ConfigError(
+                f"The stand-in is {family}:SEED, and {argument!r} is no number."
+            ) from None
+
+    make.__doc__ = f"The family `{family}`: see `gaploop.field.families`."
+    return make
+
+
+lab_a = _factory("lab-a")
+lab_b = _factory("lab-b")
+lab_c = _factory("lab-c")
+lab_d = _factory("lab-d")
+lab_e = _factory("lab-e")
+lab_mix = _factory("lab-mix")
+lab_out = _factory("lab-out")
 
 
 def attempt(
-    family: str, seed: int, task: str, policy: Path, trials: int, run_seed: int
+    family: str, seed: int, task: str, policy: Path, trials: int, run_seed: int, round: int = 1
 ) -> list[Episode]:
     """Episodes of a policy in a stand-in, as a robot would log them. Diverged ones are left out.
 
@@ -103,10 +122,10 @@ def attempt(
     from gaploop.sim.episodes import to_episodes
     from gaploop.store import seal
 
-    world, knobs = truth_world(family, seed, registry.load("tasks", task)())
-    loaded = load_policy(policy)
+    truth = stand_in(family, seed, registry.load("tasks", task)())
+    world, loaded = truth.world, load_policy(policy)
     require_fit(loaded.contract, world.spec)
-    attempts = world.attempts(trials, spawn(run_seed, "stand-in", family, seed), knobs=knobs)
+    attempts = truth.attempts(trials, spawn(run_seed, "stand-in", family, seed), round=round)
     recording = world.rollout(attempts, ChunkRunner(loaded))
     verdict = world.task.judge(recording)
     episodes = to_episodes(
@@ -119,8 +138,8 @@ def attempt(
         world_kind="stand-in",
     )
     return [
-        _as_logged(e, f"{family}:{seed}")
-        for e, void in zip(episodes, recording.void, strict=True)
+        _as_logged(e, unit)
+        for e, unit, void in zip(episodes, truth.units(trials), recording.void, strict=True)
         if not void
     ]
 
@@ -150,6 +169,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--policy", type=Path, required=True)
     parser.add_argument("--trials", type=int, required=True)
     parser.add_argument("--run-seed", type=int, required=True, help="of starts and noise")
+    parser.add_argument("--round", type=int, default=1, help="age of the robot, in rounds")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument(
         "--end-with-parent", action="store_true", help="stop when standard input closes"
@@ -162,7 +182,13 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         spec = registry.load("tasks", given.task)().spec
         episodes = attempt(
-            given.family, given.seed, given.task, given.policy, given.trials, given.run_seed
+            given.family,
+            given.seed,
+            given.task,
+            given.policy,
+            given.trials,
+            given.run_seed,
+            given.round,
         )
         if not episodes:
             raise FieldError(f"All {given.trials} attempts diverged.")

@@ -4,146 +4,165 @@ Everything is drawn from the family's seed, so that nobody can tune to one world
 Only the stand-in's own process and a benchmark's final measurement may ask.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from gaploop.core import (
-    Channel,
-    Knob,
-    KnobSpace,
-    Prior,
-    Target,
-    TaskSpec,
-    UnknownNameError,
-    generator,
-    spawn,
-)
-from gaploop.core.protocols import Controller, Task
+from gaploop.core import Attempts, KnobSpace, UnknownNameError, generator, spawn
+from gaploop.core.protocols import Task
+from gaploop.field.families import FAMILIES, Family
+from gaploop.field.outside import PREFIX, effects, nudge, objects, person
+from gaploop.field.probes import PROBES, knowing
 from gaploop.sim import World
+
+DRAWS = 20
+"""Worlds tried before the last one is taken as it is."""
+ASKED = 32
+"""Attempts an expert is asked for, a draw."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Family:
-    """How a seeded family of stand-ins draws its worlds."""
+class StandIn:
+    """One stand-in: a world, its units, and how each attempt comes about."""
 
-    gaps: tuple[str, ...]
-    """Gaps whose knobs are off."""
-    least: float
-    """Smallest share of the way from nominal to an end of the prior, in quantiles."""
-    most: float
-    """Largest share of that way; below 1, so that every truth lies inside its prior."""
-    fooled: float
-    """Largest success rate of an expert that trusts the readings."""
-    effects: bool
-    """Whether effects outside the knobs are on."""
+    family: str
+    seed: int
+    world: World
+    knobs: np.ndarray
+    """(U, P) of each unit, new."""
+    creep: np.ndarray
+    """(U, P) what a round of wear adds."""
+    layout: np.ndarray
+    """(2, S) low and high of the start ranges."""
+
+    def name(self, unit: int) -> str:
+        """What the robot calls itself."""
+        whole = f"{self.family}:{self.seed}"
+        return whole if len(self.knobs) == 1 else f"{whole}/{unit + 1}"
+
+    def units(self, n: int) -> list[str]:
+        """(n,) the unit of each attempt: they take turns."""
+        return [self.name(i % len(self.knobs)) for i in range(n)]
+
+    def worn(self, round: int) -> np.ndarray:
+        """(U, P) knobs of each unit in a round; the first is 1. Never past the prior's end."""
+        space = self.world.space
+        moved = self.knobs + (round - 1) * self.creep
+        edge = 0.05 * (space.high - space.low)
+        kept = np.clip(moved, space.low + edge, space.high - edge)
+        return np.where(self.creep == 0.0, self.knobs, kept)
+
+    def attempts(self, n: int, seed: int, *, round: int = 1) -> Attempts:
+        """n attempts of the units in turn; the first k are the same for any n >= k."""
+        space, how = self.world.space, FAMILIES[self.family]
+        knobs = self.worn(round)[np.arange(n) % len(self.knobs)]
+        if how.nudged:
+            rows = generator(seed, "disturbed").random((n, 2 + len(space)))
+            fresh = space.from_unit(rows[:, 2:])
+            for column, part in ((0, "nudge_"), (1, "person_")):
+                share = how.nudged if column == 0 else how.pushed
+                mine = [i for i, k in enumerate(space.names) if k.startswith(PREFIX + part)]
+                on = (rows[:, column] < share)[:, None]
+                knobs[:, mine] = np.where(on, fresh[:, mine], knobs[:, mine])
+        u = generator(seed, "layout").random((n, self.layout.shape[1]))
+        layout = self.layout[0] + (self.layout[1] - self.layout[0]) * u
+        return self.world.attempts(n, seed, knobs=knobs, layout=layout)
 
 
-FAMILIES = {
-    "lab-mix": Family(
-        gaps=("sensor", "dynamics", "execution"), least=0.45, most=0.85, fooled=0.1, effects=True
-    ),
-}
+def stand_in(family: str, seed: int, task: Task) -> StandIn:
+    """One stand-in: for its own process, and for final measurements.
 
-
-def truth_world(family: str, seed: int, task: Task) -> tuple[World, np.ndarray]:
-    """(world, (P,) knob values) of one stand-in: for its own process, and final measurements.
-
-    Worlds are drawn until one misleads: a world in which an expert that trusts the
-    readings gets through has no gap worth a loop. Raises UnknownNameError for a
-    family nobody declared.
+    Worlds are drawn until one is as its family asks (see `families`). Raises
+    UnknownNameError for a family nobody declared.
     """
     if family not in FAMILIES:
         raise UnknownNameError("family of stand-ins", family, FAMILIES)
-    spec, how = task.spec, FAMILIES[family]
-    effects = _effects(spec) if how.effects else ()
-    world = World(task, space=KnobSpace(knobs=(*spec.knobs.knobs, *effects)))
-    knobs = world.space.nominal
-    for draw in range(_DRAWS):
-        known = _off_nominal(spec.knobs, how, generator(seed, family, "knobs", draw))
+    how, plain = FAMILIES[family], World(task)
+    fixed = effects(plain, how.effects)
+    each = (*nudge(plain.spec), *person(plain)) if how.nudged else ()
+    space = plain.spec.knobs
+    world = World(task, space=KnobSpace(knobs=(*space.knobs, *fixed, *each)))
+    found: StandIn | None = None
+    for draw in range(DRAWS):
+        rows = [_unit(space, how, generator(seed, family, *_turn(u), "knobs", draw))
+                for u in range(how.units)]  # fmt: skip
         rng = generator(seed, family, "effects", draw)
-        knobs = np.array([*known, *(float(k.prior.sample(rng, 1)[0]) for k in effects)])
-        attempts = world.attempts(_MISLED, spawn(seed, family, "misled"), knobs=knobs)
-        fooled = world.task.judge(world.rollout(attempts, Misled(task.expert(), spec)))
-        if np.mean(fooled.success) <= how.fooled:
+        drawn = [float(k.prior.sample(rng, 1)[0]) for k in fixed]
+        knobs = np.array([[*row, *drawn, *(k.nominal for k in each)] for row in rows])
+        found = StandIn(
+            family=family, seed=seed, world=world, knobs=knobs,
+            creep=_creep(world.space, knobs, how, seed), layout=_starts(plain, how, seed),
+        )  # fmt: skip
+        if _fits(found, how, plain):
             break
-    return world, knobs
+    assert found is not None
+    return found
 
 
-_DRAWS = 20
-"""Worlds tried before the last one is taken as it is."""
-_MISLED = 32
-"""Attempts of the misled expert a draw."""
+def truth_world(family: str, seed: int, task: Task) -> tuple[World, np.ndarray]:
+    """(world, (P,) knob values) of a stand-in's first unit when new."""
+    found = stand_in(family, seed, task)
+    return found.world, found.knobs[0]
 
 
-class Misled:
-    """An expert that takes what the sensors show for the truth."""
-
-    def __init__(self, expert: Controller, spec: TaskSpec) -> None:
-        self.expert, self.spec = expert, spec
-
-    def reset(self, n: int) -> None:
-        """n attempts begin."""
-        self.expert.reset(n)
-
-    def act(self, step: int, observation: np.ndarray, truth: dict[str, np.ndarray]) -> np.ndarray:
-        """(n, a) commands from the newest readings; unobserved channels stay the true ones."""
-        newest = observation[:, -len(self.spec.frame_columns) :].astype(float)
-        shown, at = dict(truth), 0
-        for channel in self.spec.observed:
-            shown[channel.name] = newest[:, at : at + len(channel.columns)]
-            at += len(channel.columns)
-        return self.expert.act(step, observation, shown)
+def _fits(found: StandIn, how: Family, plain: World) -> bool:
+    seed = spawn(found.seed, found.family, "misled")
+    attempts = found.attempts(ASKED, seed)
+    if how.misled and PROBES[how.misled](found.world, attempts, plain) > how.fooled:
+        return False
+    return how.able <= 0.0 or knowing(found.world, attempts) >= how.able
 
 
-def _off_nominal(space: KnobSpace, how: Family, rng: np.random.Generator) -> np.ndarray:
+def _turn(unit: int) -> tuple[str | int, ...]:
+    return (unit,) if unit else ()
+
+
+def _unit(space: KnobSpace, how: Family, rng: np.random.Generator) -> np.ndarray:
     """(P,) values: knobs of the chosen gaps moved toward either end of their prior, not to it."""
     nominal = space.to_unit(space.nominal[None])[0]
     up = rng.random(len(space)) < np.where(nominal < 0.1, 1.0, np.where(nominal > 0.9, 0.0, 0.5))
     share = rng.uniform(how.least, how.most, len(space))
     moved = nominal + share * np.where(up, 1 - nominal, -nominal)
     off = np.array([k.gap in how.gaps for k in space.knobs])
-    return np.where(off, space.from_unit(moved[None])[0], space.nominal)
+    values = np.where(off, space.from_unit(moved[None])[0], space.nominal)
+    return _past(space, values, off, up, how, rng) if how.outside[1] else values
 
 
-def _effects(spec: TaskSpec) -> tuple[Knob, ...]:
-    """What no task knob expresses, as knobs of the stand-in alone. Drawn from these priors.
-
-    Sizes are a few per cent of a small servo's force, and well under a millimetre.
-    """
-    taken = {t.path.split("[")[0] for k in spec.knobs.knobs for t in k.targets}
-    found = [
-        _knob("coulomb", "dynamics", "N", (0.1, 0.4), ["effect:stribeck.coulomb"]),
-        _knob("stiction", "dynamics", "N", (0.4, 0.8), ["effect:stribeck.static"]),
-        *(
-            # a tilted table pulls sideways, all the time
-            _knob(f"tilt_{i}", "dynamics", "N", (-0.4, 0.4), [f"effect:push.force[{i}]"])
-            for i in range(min(2, len(spec.command)))
-        ),
-        _knob("tilt_length", "dynamics", "s", (1e3, 2e3), ["effect:push.length"]),
-        _knob("play", "execution", "m", (2e-5, 1.5e-4), ["action:backlash"]),
-        _knob("lost", "execution", "1", (0.005, 0.03), ["action:lost"]),
-    ]
-    for channel in _posed(spec):
-        for i in range(len(channel.columns)):
-            path = f"sensor:{channel.name}.drift[{i}]"
-            found.append(
-                _knob(f"drift_{channel.columns[i]}", "sensor", "m/s", (-1e-4, 1e-4), [path])
-            )
-        path = f"sensor:{channel.name}.spread"
-        found.append(_knob(f"spread_{channel.name}", "sensor", "m", (5e-5, 2e-4), [path]))
-    return tuple(k for k in found if k.targets[0].path.split("[")[0] not in taken)
+def _past(
+    space: KnobSpace,
+    values: np.ndarray,
+    off: np.ndarray,
+    up: np.ndarray,
+    how: Family,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """One knob of each gap past the end of its prior; what cannot be negative stays so."""
+    values = values.copy()
+    by = rng.uniform(*how.outside, len(space)) * (space.high - space.low)
+    for gap in how.gaps:
+        chosen = int(rng.choice([i for i in np.flatnonzero(off) if space.knobs[i].gap == gap]))
+        below = space.low[chosen] - by[chosen]
+        above = up[chosen] or (space.low[chosen] >= 0.0 > below - 0.5 * space.low[chosen])
+        values[chosen] = space.high[chosen] + by[chosen] if above else below
+    return values
 
 
-def _posed(spec: TaskSpec) -> list[Channel]:
-    """Channels that show where an object is, as a camera would."""
-    return [c for c in spec.observed if not any(r.startswith(("qpos:", "qvel:")) for r in c.reads)]
+def _creep(space: KnobSpace, knobs: np.ndarray, how: Family, seed: int) -> np.ndarray:
+    """(U, P) wear a round: zeros creep on the way they went, play grows."""
+    rng = generator(seed, "wear")
+    share = rng.uniform(*how.wear, knobs.shape) if how.wear[1] else np.zeros(knobs.shape)
+    mechanical = np.array([k.gap == "mechanical" for k in space.knobs])
+    way = np.where(knobs >= space.nominal, space.high - space.nominal, space.low - space.nominal)
+    play = np.array([k.name == f"{PREFIX}play" for k in space.knobs])
+    return np.where(mechanical, share * np.where(play, space.high, way), 0.0)
 
 
-def _knob(name: str, gap: str, unit: str, span: tuple[float, float], paths: Sequence[str]) -> Knob:
-    return Knob(
-        name=f"outside_{name}", gap=gap, unit=unit, prior=Prior(low=span[0], high=span[1]),
-        nominal=0.5 * (span[0] + span[1]), targets=tuple(Target(path=p) for p in paths),
-        source="stand-in",
-    )  # fmt: skip
+def _starts(plain: World, how: Family, seed: int) -> np.ndarray:
+    """(2, S) start ranges, those of objects shifted to one side where the family says so."""
+    low, high = (np.array([getattr(v, s) for v in plain.spec.layout]) for s in ("low", "high"))
+    if how.moved[1]:
+        rng = generator(seed, "moved")
+        shift = rng.uniform(*how.moved, len(low)) * rng.choice([-1.0, 1.0], len(low)) * (high - low)
+        mine = np.isin(np.arange(len(low)), [i for i, _ in objects(plain.spec)])
+        low, high = low + np.where(mine, shift, 0.0), high + np.where(mine, shift, 0.0)
+    return np.stack([low, high])

@@ -93,12 +93,12 @@ class Gantry:
         """A joint zero that is off: the encoder reads too much, the servo goes too short."""
         return Knob(
             name=f"zero_{axis}", gap="mechanical", unit="m", nominal=0.0,
-            prior=Prior(kind="normal", low=-1.2e-3, high=1.2e-3, mean=0.0, sd=4e-4),
+            prior=Prior(kind="normal", low=-5e-3, high=5e-3, mean=0.0, sd=1.5e-3),
             targets=(
                 Target(path=f"sensor:q.bias[{column}]"),
                 Target(path=f"action:offset[{column}]", scale=-1.0),
             ),
-            source="repeatability of homing against a switch",
+            source="homing by hand against a stop",
         )  # fmt: skip
 
     def contract(self, *extra: Feature, rate: float) -> Contract:

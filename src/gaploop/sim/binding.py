@@ -265,6 +265,8 @@ def _setting(spec: TaskSpec, kind: str, name: str, field: str, index: int | None
 def _width(spec: TaskSpec, key: Key) -> int:
     if key[0] == "sensor":
         return next(len(c.columns) for c in spec.channels if c.name == key[1])
+    if key == ("effect", "nudge", "shift"):
+        return len(spec.layout)
     return len(spec.command)
 
 

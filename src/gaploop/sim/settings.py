@@ -79,11 +79,16 @@ EFFECTS: Final = {
         "start": Setting(neutral=0.0, low=0.0, scalar=True),
         "length": Setting(neutral=0.0, low=0.0, scalar=True),
     },
+    "nudge": {
+        "shift": Setting(neutral=0.0),
+        "start": Setting(neutral=0.0, low=0.0, scalar=True),
+    },
 }
-"""Effects that vary in time, one column a command.
+"""Effects that vary in time, one column a command; of `nudge.shift`, one a layout variable.
 
 stribeck: joint friction coulomb + (static - coulomb) exp(-(v / speed)^2), in N
 or N m. push: a force or torque on the joint from `start` for `length` seconds.
+nudge: what a layout variable sets is moved by `shift` at once, at `start` seconds.
 """
 
 Key = tuple[str, str, str]
