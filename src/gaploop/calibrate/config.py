@@ -25,9 +25,9 @@ class CalibrateConfig:
     """Walkers of the chains."""
     ensembles: int = 2
     """Groups of walkers that never see each other, for R-hat."""
-    burn: int = 14
+    burn: int = 16
     """Steps of every walker before samples count."""
-    steps: int = 8
+    steps: int = 12
     """Steps of every walker that count."""
     redraw: float = 0.4
     """Share of moves that draw one knob afresh from its prior."""
@@ -35,8 +35,10 @@ class CalibrateConfig:
     """Degrees of freedom of the residuals' Student-t; small forgives outliers."""
     blocks: int = 4
     """Time blocks of an episode that the model may fail to explain separately."""
-    price: float = 3.0
+    price: float = 2.0
     """Nats such a block costs."""
+    count: float = 6.0
+    """Independent frames an episode is worth at most, per column: model errors last."""
     floor: float = 1e-2
     """Smallest residual scale, as a share of a column's range: what a model can resolve."""
     silent: float = 0.5

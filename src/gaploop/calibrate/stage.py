@@ -123,7 +123,7 @@ def _sample(
         residuals, part.space, fit,
         lambda best: RobustLikelihood.at(
             best, floor, parameters=int(fit.moved.sum()), nu=config.nu,
-            blocks=config.blocks, price=config.price,
+            blocks=config.blocks, price=config.price, count=config.count,
         ),
         iterations=config.refine,
     )  # fmt: skip

@@ -25,6 +25,9 @@ from gaploop.infer.mixing import ensemble_rhat, ess
 from gaploop.infer.search import Fit
 from gaploop.infer.unit import LogLikelihood, acceptance, evaluate, fold
 
+_START = 2.0
+"""Sd of the starts in smooth knobs, over what the curvature says."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chain:
@@ -130,6 +133,7 @@ def chains_many(
     archive = np.empty((burn + steps + 1, count, each, dims))
     archive[0] = state
     heat = np.zeros(count) if anneal else np.ones(count)
+    guide = _Guide.of(space, fits, ensembles)
     kept = np.empty((steps, count, each))
     redrawn = np.zeros((count, dims))
     tried = np.zeros((count, dims))
@@ -139,7 +143,9 @@ def chains_many(
     expected = None if expected is None else np.repeat(expected, ensembles, axis=0)
     for step in range(burn + steps):
         if anneal and step < burn:
-            state, current, heat = _cool(state, current, heat, step >= burn - 3, rng)
+            rows, heat = _cool(current - guide(state), heat, step >= burn - 3, rng)
+            state = np.take_along_axis(state, rows[..., None], axis=1)
+            current = np.take_along_axis(current, rows, axis=1)
             archive[step] = state
         # the older half is forgotten: its spread is that of the start, not of the posterior
         past = archive[step // 2 : step + 1]
@@ -153,7 +159,10 @@ def chains_many(
         outside = ((proposal < 0.0) | (proposal > 1.0)).any(axis=2)
         proposed = level(np.clip(proposal, 0.0, 1.0))
         back = np.where(far, jump.log_density(state) - jump.log_density(proposal), 0.0)
-        chance = np.where(outside, 0.0, acceptance(heat[:, None] * (proposed - current) + back))
+        gain = heat[:, None] * (proposed - current)
+        if (heat < 1.0).any():
+            gain += (1.0 - heat[:, None]) * (guide(proposal) - guide(state))
+        chance = np.where(outside, 0.0, acceptance(gain + back))
         take = rng.random((count, each)) < chance
         state = np.where(take[..., None], proposal, state)
         current = np.where(take, proposed, current)
@@ -189,7 +198,7 @@ def start_points(
 ) -> np.ndarray:
     """(n, P) prior quantiles where walkers start.
 
-    After `refine`, smooth knobs come from the curvature, half as wide again as it says,
+    After `refine`, smooth knobs come from the curvature, twice as wide as it says,
     and all others from the prior: wider than the posterior, as starts should be. Without
     it, moved knobs come from the search's history at the lowest temperature that leaves
     n/3 effective points. Along a knob that the logs do not move the search is a random
@@ -201,7 +210,7 @@ def start_points(
         root = np.linalg.cholesky(
             fit.covariance[np.ix_(known, known)] + 1e-10 * np.eye(known.sum())
         )
-        points[:, known] += 1.5 * rng.standard_normal((n, len(root))) @ root.T
+        points[:, known] += _START * rng.standard_normal((n, len(root))) @ root.T
         points = fold(points)
     else:
         known = fit.moved
@@ -215,35 +224,57 @@ def start_points(
     return np.where(known, points, prior)
 
 
+@dataclass(frozen=True, slots=True)
+class _Guide:
+    """Where cooling starts: the curvature of refined fits in their smooth knobs, else flat."""
+
+    mean: np.ndarray
+    precision: np.ndarray
+
+    @classmethod
+    def of(cls, space: KnobSpace, fits: tuple[Fit, ...], ensembles: int) -> "_Guide":
+        dims = len(space)
+        precision = np.zeros((len(fits), dims, dims))
+        for g, fit in enumerate(fits):
+            if fit.covariance is not None and fit.smooth is not None:
+                at = np.ix_(fit.smooth, fit.smooth)
+                precision[g][at] = np.linalg.inv(_START**2 * fit.covariance[at])
+        mean = space.to_unit(np.array([fit.best for fit in fits]))
+        return cls(np.repeat(mean, ensembles, axis=0), np.repeat(precision, ensembles, axis=0))
+
+    def __call__(self, unit: np.ndarray) -> np.ndarray:
+        """(G, W, P) to (G, W) log densities."""
+        off = unit - self.mean[:, None]
+        return -0.5 * np.einsum("gwp,gpq,gwq->gw", off, self.precision, off)
+
+
 def _cool(
-    state: np.ndarray,
-    current: np.ndarray,
-    heat: np.ndarray,
-    last: bool,
-    rng: np.random.Generator,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Raise each ensemble's inverse temperature as far as half of its walkers survive."""
-    state, current, heat = state.copy(), current.copy(), heat.copy()
-    each = state.shape[1]
-    for g in range(len(heat)):
-        if heat[g] >= 1.0:
-            continue
-        level = current[g] - current[g].max()
+    level: np.ndarray, heat: np.ndarray, last: bool, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Raise each ensemble's inverse temperature as far as half of its walkers survive.
+
+    level: (G, W) log-likelihood over guide. Returns (G, W) surviving walkers and the new
+    inverse temperatures.
+    """
+    groups, each = level.shape
+    rows, heat = np.tile(np.arange(each), (groups, 1)), heat.copy()
+    for g in np.flatnonzero(heat < 1.0):
+        excess = np.where(np.isfinite(level[g]), level[g], -1e12)
+        excess = excess - excess.max()
         low, high = 0.0, 1.0 - heat[g]
         for _ in range(30):
             middle = 0.5 * (low + high)
-            w = np.exp(middle * level)
+            w = np.exp(middle * excess)
             if w.sum() ** 2 / (w**2).sum() < 0.5 * each:
                 high = middle
             else:
                 low = middle
         rise = 1.0 - heat[g] if last else high
-        w = np.exp(rise * level)
+        w = np.cumsum(np.exp(rise * excess))
         at = (rng.random() + np.arange(each)) / each
-        rows = np.minimum(np.searchsorted(np.cumsum(w) / w.sum(), at), each - 1)
-        state[g], current[g] = state[g, rows], current[g, rows]
+        rows[g] = np.minimum(np.searchsorted(w / w[-1], at), each - 1)
         heat[g] = min(heat[g] + rise, 1.0)
-    return state, current, heat
+    return rows, heat
 
 
 def _expected(fits: tuple[Fit, ...], dims: int) -> np.ndarray | None:

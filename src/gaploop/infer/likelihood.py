@@ -76,6 +76,7 @@ class RobustLikelihood:
         nu: float = 4.0,
         blocks: int = 1,
         price: float = np.inf,
+        count: float = np.inf,
     ) -> "RobustLikelihood":
         """The likelihood calibrated at the best fit's residuals.
 
@@ -88,6 +89,8 @@ class RobustLikelihood:
           residual: (E, T, d) residuals of the best fit.
           floor: (d,) or (E, d) smallest scale, such as the white noise.
           parameters: knobs the fit had free, for the degrees of freedom.
+          count: independent frames that a column of one episode is worth at most; a model
+            error lasts, whether this fit's residuals show it or not.
           per_episode: one scale and temper an episode (logs of different robots).
         """
         columns = residual.shape[-1]
@@ -109,6 +112,7 @@ class RobustLikelihood:
                 )
                 tau = correlation_time(psi[rows, :, d])
                 temper[g, d] = float(np.clip(match, 0.05, 1.0)) / tau
+        temper = np.minimum(temper, count / residual.shape[1])
         plain = cls(scale=scale, temper=temper, nu=nu, blocks=blocks)
         reference = plain.by_block(residual[None])[0] if np.isfinite(price) else None
         return cls(

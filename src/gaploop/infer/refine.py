@@ -3,8 +3,9 @@
 A global search spends its budget on finding the basin. Inside it, a handful of
 finite-difference steps reach the bottom, and the curvature there is where walkers should
 start. That holds for knobs that change a path gradually (gain, delay), not for those that
-decide whether a contact happens: there the slope of a jump looks like certainty. A knob
-whose two one-sided differences do not mirror each other is left alone.
+decide whether a contact happens: there the slope of a jump looks like certainty. So
+only knobs that act from the start of a path are fitted, on the frames before any other
+knob acts (the free part), and only those whose two one-sided differences mirror each other.
 """
 
 from collections.abc import Callable
@@ -22,6 +23,10 @@ Residuals = Callable[[np.ndarray], np.ndarray]
 _DAMPING = np.array([1e-4, 1e-2, 1.0, 1e2])
 _SHARES = np.array([1.0, 0.4])
 """A kink in the path (a delay that passes a physics step) makes the full step too long."""
+_PLACES = np.array([0.1, 0.4, 0.6, 0.9])
+"""Prior quantiles at which a knob is tried to see which frames it touches."""
+_EARLY = 0.25
+"""Share of a path within which a knob must act to count as acting from the start."""
 _JUMP = 12.0
 """Scales that a frame may move within one difference; beyond, it went another way."""
 _MIRRORED = 0.35
@@ -66,14 +71,16 @@ def refine(
     unit = np.clip(space.to_unit(fit.best[None])[0], step, 1.0 - step)
     base = residuals(space.from_unit(unit[None]))[0]
     current = likelihood(base)
-    slopes = _slopes(residuals, space, unit, np.flatnonzero(fit.moved), base, current, step)
+    early, free = _free(residuals, space, unit, base, current)
+    early = early[fit.moved[early]]
+    slopes = _slopes(residuals, space, unit, early, base, current, free, step)
     knobs = slopes.at[slopes.unmirrored < _MIRRORED]
     for _ in range(iterations if len(knobs) else 0):
-        slopes = _slopes(residuals, space, unit, knobs, base, current, step)
-        gradient, hessian = _normal(slopes, base, current)
+        slopes = _slopes(residuals, space, unit, knobs, base, current, free, step)
+        gradient, hessian = _normal(slopes, base, current, free)
         trials = _trials(unit, knobs, gradient, hessian)
         found = residuals(space.from_unit(trials))
-        levels = current(np.concatenate([found, base[None]]))
+        levels = current(np.where(free, np.concatenate([found, base[None]]), 0.0))
         best = int(levels[:-1].argmax())
         gained = levels[best] - levels[-1]
         if gained > 0:
@@ -86,8 +93,8 @@ def refine(
     covariance = np.zeros((len(space), len(space)))
     smooth = np.zeros(len(space), dtype=bool)
     if len(knobs):
-        slopes = _slopes(residuals, space, unit, knobs, base, current, 0.03)
-        _, hessian = _normal(slopes, base, current)
+        slopes = _slopes(residuals, space, unit, knobs, base, current, free, 0.1)
+        _, hessian = _normal(slopes, base, current, free)
         smooth[knobs] = True
         # the prior's own spread bounds what the logs do not
         covariance[np.ix_(knobs, knobs)] = np.linalg.inv(hessian + 12.0 * np.eye(len(knobs)))
@@ -96,6 +103,30 @@ def refine(
         smooth=smooth, covariance=covariance,
     )  # fmt: skip
     return better, current
+
+
+def _free(
+    residuals: Residuals,
+    space: KnobSpace,
+    unit: np.ndarray,
+    base: np.ndarray,
+    likelihood: RobustLikelihood,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Knobs that act from the start, and the (E, T, 1) frames before any other one acts."""
+    probes = np.repeat(unit[None], len(unit) * len(_PLACES), axis=0)
+    for i in range(len(unit)):
+        probes[i * len(_PLACES) : (i + 1) * len(_PLACES), i] = _PLACES
+    change = np.abs(residuals(space.from_unit(probes)) - base) / likelihood.scale[..., None, :]
+    touched = np.logical_not((change < 0.5).all(axis=3))
+    touched = np.asarray(touched.reshape(len(unit), len(_PLACES), *base.shape[:2]).any(axis=1))
+    frames = base.shape[1]
+    onset = np.where(touched.any(axis=2), touched.argmax(axis=2), frames)  # (P, E)
+    early = np.median(onset, axis=1) < _EARLY * frames
+    until = onset[~early].min(axis=0) if (~early).any() else np.full(len(base), frames)
+    free = np.arange(frames)[None] < until[:, None]
+    # where hardly anything is free, everything is used: a poor start beats none
+    free = free if free.mean() > 0.1 else np.ones_like(free)
+    return np.flatnonzero(early), free[..., None]
 
 
 def _trials(
@@ -116,6 +147,7 @@ def _slopes(
     knobs: np.ndarray,
     base: np.ndarray,
     likelihood: RobustLikelihood,
+    free: np.ndarray,
     step: float,
 ) -> _Slopes:
     if not len(knobs):
@@ -127,6 +159,7 @@ def _slopes(
     width = probes[rows, knobs] - probes[len(knobs) + rows, knobs]
     limit = _JUMP * likelihood.scale[..., None, :]
     change = np.clip(np.nan_to_num(residuals(space.from_unit(probes)) - base), -limit, limit)
+    change = np.where(free, change, 0.0)
     up, down = change[: len(knobs)], change[len(knobs) :]
     axes = (1, 2, 3)
     scaled_up, scaled_down = up / limit, down / limit
@@ -137,12 +170,13 @@ def _slopes(
 
 
 def _normal(
-    slopes: _Slopes, base: np.ndarray, likelihood: RobustLikelihood
+    slopes: _Slopes, base: np.ndarray, likelihood: RobustLikelihood, free: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Gradient (K,) and Gauss-Newton curvature (K, K) of the log-likelihood."""
     scale, nu = likelihood.scale[..., None, :], likelihood.nu
     weight = likelihood.temper[..., None, :] * (nu + 1.0) / (nu * scale**2 + base**2)
-    weight = np.broadcast_to(np.nan_to_num(weight), base.shape).reshape(-1)
+    weight = np.broadcast_to(np.nan_to_num(weight), base.shape)
+    weight = np.where(free, weight, 0.0).reshape(-1)
     flat = slopes.values.reshape(len(slopes.at), -1)
     heavy = flat * weight
     return -heavy @ np.nan_to_num(base).reshape(-1), heavy @ flat.T
