@@ -1,11 +1,12 @@
 """Where each episode goes: train, hard set, diagnostics, or set aside, with the reason."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
-from gaploop.core import Admission, Curation, Diagnosis, Episode, spawn
+from gaploop.core import Admission, Curation, Diagnosis, Episode, Signal, spawn
 from gaploop.curate.config import CurateConfig
 from gaploop.curate.prescribe import Remedy, kind_of
 
@@ -40,8 +41,17 @@ def admit(
 ) -> tuple[Admission, ...]:
     """One admission an episode, in order. First rule that speaks wins."""
     causes = {d.episode: d for d in diagnoses}
-    close = set(near_misses([e for e in episodes if trouble(e) is None], config.near_misses))
+    close = set(
+        near_misses(
+            [e for e in episodes if trouble(e) is None and not helped(e)], config.near_misses
+        )
+    )
     return tuple(_one(e, causes.get(e.id), origins, table, close) for e in episodes)
+
+
+def helped(episode: Episode) -> bool:
+    """Whether a person stepped in: its outcome is not the policy's alone."""
+    return episode.fact(HELD) is not None
 
 
 def trouble(episode: Episode) -> str | None:
@@ -71,7 +81,7 @@ def _one(
     why = trouble(episode)
     if why is not None:
         return to("set aside", f"{why}.")
-    if episode.fact("intervention") is not None or episode.origin == "correction":
+    if helped(episode) or episode.origin == "correction":
         return to("train", "A person stepped in: the correction shows what to do.")
     if episode.success:
         if episode.id in close:
@@ -89,6 +99,28 @@ def _one(
 
 
 def imitable(curation: Curation, episodes: Sequence[Episode]) -> tuple[Episode, ...]:
-    """Episodes whose own frames may be imitated: admitted to train, and not failed."""
+    """Episodes whose own frames may be imitated: admitted to train, and not failed.
+
+    Of an episode with a takeover only what the person did counts (`frame_weight`): the
+    frames before it show how to get into trouble, the ones after it need no lesson.
+    """
     chosen = {a.episode for a in curation.admissions if a.destination == "train"}
-    return tuple(e for e in episodes if e.id in chosen and (e.success or e.origin == "correction"))
+    kept = [e for e in episodes if e.id in chosen and (e.success or e.origin == "correction")]
+    if any(HELD in e.signals for e in kept):
+        kept = [_weighed(e) for e in kept]
+    return tuple(kept)
+
+
+HELD = "intervention"
+"""Optional boolean signal: frames in which a person held the robot. Also a fact's key."""
+
+
+def _weighed(episode: Episode) -> Episode:
+    action = episode.signals["action"]
+    weight = np.ones(len(action.times), dtype=np.float32)
+    held = episode.signals.get(HELD)
+    if held is not None and held.values.any():
+        weight = np.ravel(held.values).astype(np.float32)
+    signal = Signal(name="frame_weight", times=action.times, values=weight)
+    kept = {k: s for k, s in episode.signals.items() if k != HELD}
+    return replace(episode, signals=kept | {"frame_weight": signal})

@@ -9,6 +9,9 @@ and leaves a LeRobot v3 folder: readings, commands, and the verdict of its own
 detector. No true state, no knob, no start: what a log of a robot has, and no more.
 Sim-to-sim, and called so: the episodes' world is `stand-in`.
 
+A name may carry who watches: `lab-e:3+supervisor`, `+lazy`, `+eager` (see `supervisor`).
+Such a log has a column `intervention`, and a fact of that name a takeover.
+
 `--round` is the robot's age in rounds, for families that wear. The loop knows it and
 passes it on; it is not guessed from folders, which may be moved or collected twice.
 """
@@ -23,9 +26,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gaploop.core import ConfigError, Episode, FieldError, GaploopError, Label, registry, spawn
+import numpy as np
+
+from gaploop.core import (
+    ConfigError,
+    Episode,
+    FieldError,
+    GaploopError,
+    Label,
+    Signal,
+    UnknownNameError,
+    registry,
+    spawn,
+)
 from gaploop.field.base import checked, collected, staged
 from gaploop.field.families import FAMILIES
+from gaploop.field.supervisor import SUPERVISORS, Span, supervise
 from gaploop.field.truth import stand_in
 
 DETECTOR = "stand-in detector@1"
@@ -38,6 +54,8 @@ class Lab:
     family: str
     seed: int
     task: str
+    supervisor: str = ""
+    """Who watches and takes over; empty for nobody."""
     timeout_s: float = 600.0
 
     def collect(self, policy: Path, trials: int, seed: int, out: Path, *, round: int = 1) -> None:
@@ -53,6 +71,8 @@ class Lab:
                 "policy": policy.absolute(), "trials": trials, "run-seed": seed, "round": round,
                 "out": part,
             }  # fmt: skip
+            if self.supervisor:
+                given["supervisor"] = self.supervisor
             words = [f"--{key}={value}" for key, value in given.items()]
             words.append("--end-with-parent")
             who = f"The stand-in {self.family}:{self.seed}"
@@ -91,12 +111,17 @@ def _end_with_parent() -> None:
 
 def _factory(family: str) -> Callable[..., Lab]:
     def make(argument: str | int = 0, *, task: str = "peg") -> Lab:
-        try:
-            return Lab(family=family, seed=int(argument or 0), task=task)
-        except ValueError:
+        number, *extras = str(argument or 0).split("+")
+        if not number.isdecimal():
             raise ConfigError(
-                f"The stand-in is {family}:SEED, and {argument!r} is no number."
-            ) from None
+                f"The stand-in is {family}:SEED, and {number!r} is no number.",
+                hint="It may be followed by who watches, as in 7+supervisor.",
+            )
+        for extra in extras:
+            if extra not in SUPERVISORS:
+                raise UnknownNameError("supervisor", extra, SUPERVISORS)
+        who = extras[-1] if extras else ""
+        return Lab(family=family, seed=int(number), task=task, supervisor=who)
 
     make.__doc__ = f"The family `{family}`: see `gaploop.field.families`."
     return make
@@ -112,8 +137,9 @@ lab_out = _factory("lab-out")
 
 
 def attempt(
-    family: str, seed: int, task: str, policy: Path, trials: int, run_seed: int, round: int = 1
-) -> list[Episode]:
+    family: str, seed: int, task: str, policy: Path, trials: int, run_seed: int,
+    round: int = 1, supervisor: str = "",
+) -> list[Episode]:  # fmt: skip
     """Episodes of a policy in a stand-in, as a robot would log them. Diverged ones are left out.
 
     Raises ContractError for a policy that does not fit the robot.
@@ -126,21 +152,23 @@ def attempt(
     world, loaded = truth.world, load_policy(policy)
     require_fit(loaded.contract, world.spec)
     attempts = truth.attempts(trials, spawn(run_seed, "stand-in", family, seed), round=round)
-    recording = world.rollout(attempts, ChunkRunner(loaded))
-    verdict = world.task.judge(recording)
+    runner = ChunkRunner(loaded)
+    spans: list[list[Span]] | None = None
+    if supervisor:
+        who = SUPERVISORS[supervisor]
+        recording, verdict, spans = supervise(world, attempts, runner, who, run_seed)
+    else:
+        recording = world.rollout(attempts, runner)
+        verdict = world.task.judge(recording)
     episodes = to_episodes(
-        world,
-        attempts,
-        recording,
-        verdict,
-        origin="rollout",
-        policy=seal(policy),
+        world, attempts, recording, verdict, origin="rollout", policy=seal(policy),
         world_kind="stand-in",
-    )
+    )  # fmt: skip
+    units = truth.units(trials)
     return [
-        _as_logged(e, unit)
-        for e, unit, void in zip(episodes, truth.units(trials), recording.void, strict=True)
-        if not void
+        _as_logged(episodes[i], units[i], None if spans is None else (supervisor, spans[i]))
+        for i in range(trials)
+        if not recording.void[i]
     ]
 
 
@@ -148,16 +176,31 @@ _SEEN = ("success", "second", "stage", "tag", "margin", "onset")
 """What a person watching, or a switch in the hole, can tell."""
 
 
-def _as_logged(episode: Episode, unit: str) -> Episode:
-    """Without what only a simulator knows: its start, frame weights, forces."""
+def _as_logged(episode: Episode, unit: str, helped: tuple[str, list[Span]] | None) -> Episode:
+    """Without what only a simulator knows: its start, frame weights, forces.
+
+    helped: who watched, and the takeovers; None where nobody did.
+    """
     signals = {
         k: s for k, s in episode.signals.items() if k == "action" or k.startswith("observation.")
     }
+    times = signals["action"].times
+    who, spans = helped or ("", [])
+    if helped is not None:
+        held = np.zeros(len(times), dtype=bool)
+        for first, end in spans:
+            held[first:end] = True
+        signals["intervention"] = Signal(name="intervention", times=times, values=held)
     said = episode.fact("outcome") or {}
     outcome = {k: said[k] for k in _SEEN if k in said} | {"judge": DETECTOR}
     logged = replace(episode, signals=signals, unit=unit, parents=(), facts=())
-    fact = Label(subject=logged.id, key="outcome", value=outcome, author=DETECTOR)
-    return replace(logged, facts=(fact,))
+    facts = [Label(subject=logged.id, key="outcome", value=outcome, author=DETECTOR)]
+    for first, end in spans:
+        span = (float(times[first]), float(times[end - 1]))
+        facts.append(
+            Label(subject=logged.id, key="intervention", value={"by": who}, author=who, span=span)
+        )
+    return replace(logged, facts=tuple(facts))
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -170,6 +213,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--trials", type=int, required=True)
     parser.add_argument("--run-seed", type=int, required=True, help="of starts and noise")
     parser.add_argument("--round", type=int, default=1, help="age of the robot, in rounds")
+    parser.add_argument("--supervisor", default="", choices=["", *SUPERVISORS], help="who watches")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument(
         "--end-with-parent", action="store_true", help="stop when standard input closes"
@@ -189,6 +233,7 @@ def main(words: Sequence[str] | None = None) -> int:
             given.trials,
             given.run_seed,
             given.round,
+            given.supervisor,
         )
         if not episodes:
             raise FieldError(f"All {given.trials} attempts diverged.")

@@ -61,3 +61,7 @@ class PegExpert:
         command = np.clip(last + change, self._low, self._high)
         self._sent = [*self._sent[1:], command]
         return command
+
+    def follow(self, sent: np.ndarray) -> None:
+        """Go on from what was sent (n, 3) instead of its own command: somebody shares control."""
+        self._sent[-1] = np.asarray(sent, dtype=float)
