@@ -1,8 +1,9 @@
 """One logged episode against a world: its start, its replay, and how likely each world made it.
 
 The start is read off the log: a layout variable that a sensor shows is what the
-sensor showed, less what each world says the sensor errs by. So a bias of a pose
-moves the object and not the reading, and only contact can tell.
+sensor showed at first, or all along where nothing moves it, less what each world says
+the sensor errs by. So a bias of a pose moves the object and not the reading, and only
+contact can tell.
 """
 
 from collections.abc import Sequence
@@ -99,7 +100,9 @@ def start(world: World, log: Log, knobs: np.ndarray) -> np.ndarray:
             if seen is None or target.op != "set" or target.scale == 0:
                 continue
             channel, column = seen
-            reading = float(np.nanmedian(log.readings[channel][:, column]))
+            shown = log.readings[channel][:, column]
+            still = target.path.startswith("mocap:")
+            reading = float(np.nanmedian(shown) if still else shown[np.isfinite(shown).argmax()])
             scale = _sensor(world.space, knobs, channel, "scale", column, 1.0)
             bias = _sensor(world.space, knobs, channel, "bias", column, 0.0)
             out[:, s] = (reading - bias) / (scale * target.scale)

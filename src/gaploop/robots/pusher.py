@@ -19,11 +19,11 @@ class Pusher:
     """Servo P gain, N/m, on both axes."""
     damping: float = 110.0
     """Servo D gain, N s/m."""
-    force: float = 80.0
+    force: float = 30.0
     """Largest servo force, N."""
     masses: tuple[float, float] = (0.2, 0.6)
     """Moving mass each axis adds, kg: x carries y."""
-    reach: tuple[float, float] = (0.20, 0.12)
+    reach: tuple[float, float] = (0.25, 0.12)
     """Half of the travel in x and y, m."""
     smoothing: float = 0.02
     """Time constant of the drives' set-point filter, s: steps of 20 ms become a motion."""
@@ -92,7 +92,7 @@ class Pusher:
         """A joint zero that is off: the encoder reads too much, the servo goes too short."""
         return Knob(
             name=f"zero_{axis}", gap="mechanical", unit="m", nominal=0.0,
-            prior=Prior(kind="normal", low=-6e-3, high=6e-3, mean=0.0, sd=2e-3),
+            prior=Prior(kind="normal", low=-12e-3, high=12e-3, mean=0.0, sd=5e-3),
             targets=(
                 Target(path=f"sensor:q.bias[{column}]"),
                 Target(path=f"action:offset[{column}]", scale=-1.0),
