@@ -29,6 +29,7 @@ from gaploop.core.errors import (
 from gaploop.core.gaps import CAUSES, COLOURS, GAPS
 from gaploop.core.knob import Knob, KnobSpace, Prior, Target
 from gaploop.core.label import Label
+from gaploop.core.mend import Mend
 from gaploop.core.posterior import Check, KnobVerdict, Posterior
 from gaploop.core.runs import Run
 from gaploop.core.scenario import Counterfactual, Reproduction, Scenario
@@ -43,8 +44,8 @@ __all__ = [
     "Contract", "ContractError", "Counterfactual", "Curation", "Decision", "Diagnosis", "Episode",
     "Evidence", "Exam", "Feature", "FieldError", "GaploopError", "Gate", "GoldenPairs", "HardSet",
     "Healed", "InputError", "Judgement", "Knob", "KnobError", "KnobEstimate", "KnobSpace",
-    "KnobVerdict", "Label", "LayoutVariable", "MissingExtraError", "PolicyContract", "Posterior",
-    "Prescription", "Prior", "Recording", "Reproduction", "Run", "Scenario", "Score", "Signal",
-    "Stated", "Target", "TaskSpec", "UnknownNameError", "UsageError", "WorkcellError",
+    "KnobVerdict", "Label", "LayoutVariable", "Mend", "MissingExtraError", "PolicyContract",
+    "Posterior", "Prescription", "Prior", "Recording", "Reproduction", "Run", "Scenario", "Score",
+    "Signal", "Stated", "Target", "TaskSpec", "UnknownNameError", "UsageError", "WorkcellError",
     "array_digest", "declared", "digest", "generator", "short", "spawn", "spawn_many",
 ]  # fmt: skip

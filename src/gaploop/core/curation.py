@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
+from gaploop.core.mend import Mend
 from gaploop.core.scenario import Scenario
 
 Side = Literal["exam", "trainable"]
@@ -76,3 +77,5 @@ class Curation:
     hard_set: HardSet
     around: tuple[Scenario, ...]
     """Trainable failing scenarios to generate data around; never an exam scenario."""
+    mends: tuple[Mend, ...] = ()
+    """What is mended instead of trained, on top of the acting policy's own mends."""

@@ -1,6 +1,6 @@
 """What the logs say about the knobs, and what is shipped to randomise with."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -64,6 +64,28 @@ class Posterior:
     verdicts: tuple[KnobVerdict, ...] = ()
     episodes: tuple[str, ...] = ()
     """Ids of the episodes it rests on."""
+    shifts: dict[str, np.ndarray] = field(default_factory=dict[str, np.ndarray])
+    """Unit to (P,) by how much its knobs differ from these; empty where units are alike."""
+
+    def of(self, unit: str) -> "Posterior":
+        """The posterior of one unit."""
+        shift = self.shifts.get(unit)
+        return self if shift is None else self.moved(shift)
+
+    def moved(self, by: np.ndarray) -> "Posterior":
+        """All particles, shipped ones too, moved by (P,); of one unit, whatever it was before."""
+        verdicts = (
+            tuple(
+                replace(v, mean=v.mean + float(d), lo=v.lo + float(d), hi=v.hi + float(d))
+                for v, d in zip(self.verdicts, by, strict=True)
+            )
+            if self.verdicts
+            else ()
+        )
+        return replace(
+            self, particles=self.particles + by, shipped=self.shipped + by, verdicts=verdicts,
+            shifts={},
+        )  # fmt: skip
 
     @property
     def mean(self) -> np.ndarray:

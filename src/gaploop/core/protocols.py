@@ -84,9 +84,7 @@ class World(Protocol):
         """Closed loop: the controller acts on what the sensors show."""
         ...
 
-    def replay(
-        self, attempts: Attempts, commands: np.ndarray, *, noise: bool = True
-    ) -> Recording:
+    def replay(self, attempts: Attempts, commands: np.ndarray, *, noise: bool = True) -> Recording:
         """Open loop: commands (T, N, a) as logged; noise=False leaves out all that is random."""
         ...
 

@@ -26,6 +26,8 @@ class Scenario:
     """(T, a) commands, for open-loop replay."""
     origin: str = ""
     """Id of the episode it reproduces, empty for a made-up one."""
+    unit: str = ""
+    """Specimen whose knobs these are, so that its mends apply; empty where all are alike."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,5 +1,7 @@
 """A policy on disk: `policy.onnx`, `policy.json`, and `golden.npz` where there are golden pairs.
 
+A mended policy has `mends.json` beside them: see `gaploop.policies.mend`.
+
 policy.json holds the PolicyContract, the SHA-256 of the graph and of the golden
 pairs, and nothing that changes from run to run: the same training leaves the
 same bytes.
@@ -18,6 +20,7 @@ import numpy as np
 
 from gaploop.core import ContractError, GoldenPairs, InputError, PolicyContract, digest
 from gaploop.policies.decode import contract_from, contract_to
+from gaploop.policies.mend import read_mends
 
 FORMAT = "gaploop.policy/1"
 GRAPH = "policy.onnx"
@@ -121,13 +124,15 @@ def read_contract(path: Path) -> PolicyContract:
 
 
 def policy_digest(path: Path) -> str:
-    """Digest of a policy: its graph, its contract and its golden pairs (64 hex digits).
+    """Digest of a policy: its graph, its contract, its golden pairs, and its mends where it
+    has any (64 hex digits).
 
     Raises:
       InputError, ContractError: as `read_contract`.
     """
     contract = read_contract(path)
-    return digest(_sha(locate(path)[0].read_bytes()), contract)
+    mends = read_mends(path)
+    return digest(_sha(locate(path)[0].read_bytes()), contract, *mends)
 
 
 def _decode(where: Path) -> _Card:

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
-from gaploop.core import ContractError, InputError, PolicyContract
+from gaploop.core import ContractError, InputError, Mend, PolicyContract
 from gaploop.policies.folder import locate, read_contract
+from gaploop.policies.mend import read_mends
 
 
 class OnnxPolicy:
@@ -15,7 +16,7 @@ class OnnxPolicy:
     float32, n free.
     """
 
-    def __init__(self, graph: Path, contract: PolicyContract) -> None:
+    def __init__(self, graph: Path, contract: PolicyContract, mends: tuple[Mend, ...] = ()) -> None:
         """Start a session on `graph`.
 
         Raises:
@@ -40,7 +41,7 @@ class OnnxPolicy:
                 f"{graph} is no ONNX model that can run here: {_first_line(error)}.",
                 hint="Export the policy again.",
             ) from error
-        self.contract = contract
+        self.contract, self.mends = contract, mends
         self._graph = graph
         self._width = contract.history * len(contract.columns)
         self._check_shapes()
@@ -54,7 +55,7 @@ class OnnxPolicy:
           InputError, ContractError: see `read_contract` and the constructor.
         """
         contract = read_contract(path)
-        return cls(locate(path)[0], contract)
+        return cls(locate(path)[0], contract, read_mends(path))
 
     def chunk(self, observation: np.ndarray) -> np.ndarray:
         """(n, history * frame) to (n, H, a) float32, in the robot's units.

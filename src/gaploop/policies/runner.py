@@ -1,9 +1,12 @@
 """Drives a batch with action chunks."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from gaploop.core import ContractError, UsageError
+from gaploop.core import ContractError, Mend, UsageError
 from gaploop.core.protocols import Policy
+from gaploop.policies.mend import Between
 
 
 class ChunkRunner:
@@ -11,11 +14,22 @@ class ChunkRunner:
 
     Implements `gaploop.core.protocols.Controller`. All attempts ask at the same
     steps: 0, execute, 2 * execute, ... Past the end of a chunk (execute > H) its
-    last action is held.
+    last action is held. A mended policy sees each robot through its unit's mends.
     """
 
-    def __init__(self, policy: Policy, execute: int | None = None) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        execute: int | None = None,
+        *,
+        units: str | Sequence[str] = "",
+        mends: Sequence[Mend] | None = None,
+    ) -> None:
         """`execute` None is what the policy's contract says.
+
+        Args:
+          units: which specimen each attempt runs on, or one for all; its mends apply.
+          mends: instead of those in the policy's folder.
 
         Raises:
           UsageError: for an `execute` below 1.
@@ -24,6 +38,8 @@ class ChunkRunner:
         self.execute = policy.contract.execute if execute is None else execute
         if self.execute < 1:
             raise UsageError(f"execute is {self.execute}; a policy executes at least 1 action.")
+        given = getattr(policy, "mends", ()) if mends is None else mends
+        self._between = Between(policy.contract, given, units) if given else None
         self._chunk = np.empty((0, 0, 0), np.float32)
         self._asked: int | None = None
 
@@ -44,7 +60,9 @@ class ChunkRunner:
         return self._chunk[:, age]
 
     def _ask(self, step: int, observation: np.ndarray) -> np.ndarray:
-        chunk = self.policy.chunk(observation)
+        between = self._between
+        seen = observation if between is None else between.read(step, observation)
+        chunk = self.policy.chunk(seen)
         expected = (len(observation), self.policy.contract.chunk)
         if chunk.ndim != 3 or chunk.shape[:2] != expected:
             raise ContractError(
@@ -60,4 +78,4 @@ class ChunkRunner:
                     "command that is not finite.",
                     hint="Compare the live observations with the policy's training statistics.",
                 )
-        return chunk
+        return chunk if between is None else between.send(chunk)
