@@ -9,10 +9,10 @@ from gaploop.core import (
     Decision,
     Diagnosis,
     Exam,
-    Knob,
     KnobVerdict,
     Posterior,
 )
+from gaploop.core.units import rescaled
 from gaploop.store import Workcell
 
 
@@ -25,9 +25,11 @@ def story(cell: Workcell, number: int) -> Iterator[str]:
         return cell.objects.get(found, cls) if found else None
 
     head = f"round {number}"
+    earlier = refs.get(f"posterior@r{number - 1}")
+    before = cell.objects.get(earlier, Posterior) if earlier else None
     rows = [
         *_field(cell, refs.get(f"field@r{number}", "")),
-        *_knobs(stored("posterior", Posterior)),
+        *_knobs(stored("posterior", Posterior), before),
         *_why(stored("diagnoses", tuple[Diagnosis, ...])),
         *_remedy(stored("curation", Curation)),
         *_exam(stored("exam", Exam)),
@@ -67,14 +69,20 @@ def _field(cell: Workcell, dataset: str) -> Iterator[tuple[str, str]]:
         yield "field", f"{percent(sum(judged), len(judged))} succeeded ({world})"
 
 
-def _knobs(posterior: Posterior | None) -> Iterator[tuple[str, str]]:
+def _knobs(posterior: Posterior | None, before: Posterior | None) -> Iterator[tuple[str, str]]:
     if posterior is None:
         return
-    known = [v for v in posterior.verdicts if v.verdict == "identified"]
+    known = _identified(posterior)
     bound = [v for v in posterior.verdicts if v.verdict == "at bound"]
     silent = [v.name for v in posterior.verdicts if v.verdict not in ("identified", "at bound")]
-    text = ", ".join(_figure(v, _knob(posterior, v.name)) for v in known) or "none"
+    text = ", ".join(_figure(v) for v in known) or "none"
     yield "knobs", f"identified: {text}"
+    if before is not None:
+        seen = {v.name for v in _identified(before)}
+        yield (
+            "",
+            f"new this round: {', '.join(v.name for v in known if v.name not in seen) or 'none'}",
+        )
     if bound:
         yield "", f"at bound: {', '.join(v.name for v in bound)}"
     yield "", f"not yet: {', '.join(silent) or 'none'}"
@@ -83,15 +91,24 @@ def _knobs(posterior: Posterior | None) -> Iterator[tuple[str, str]]:
         yield "", f"the model does not fit all of the log: {worst.sentence}"
 
 
-def _knob(posterior: Posterior, name: str) -> Knob:
-    return posterior.space.knobs[posterior.space.index(name)]
+def _identified(posterior: Posterior) -> list[KnobVerdict]:
+    return [v for v in posterior.verdicts if v.verdict == "identified"]
 
 
-def _figure(verdict: KnobVerdict, knob: Knob) -> str:
-    scale, unit = {"m": (1e3, "mm"), "s": (1e3, "ms"), "rad": (1e3, "mrad")}.get(
-        knob.unit, (1.0, "" if knob.unit == "1" else knob.unit)
+def _figure(verdict: KnobVerdict) -> str:
+    """`gain 0.874 +-0.0021`, both in the unit that suits the larger one."""
+    factor, unit = rescaled(verdict.unit, max(abs(verdict.mean), verdict.sd))
+    mean = (
+        f"{factor * verdict.mean:.0f}"
+        if factor * abs(verdict.mean) >= 100
+        else (f"{factor * verdict.mean:.3g}")
     )
-    return f"{verdict.name} {scale * verdict.mean:.3g} +-{scale * verdict.sd:.2g} {unit}".rstrip()
+    spread = (
+        f"{factor * verdict.sd:.0f}"
+        if factor * verdict.sd >= 100
+        else (f"{factor * verdict.sd:.2g}")
+    )
+    return f"{verdict.name} {mean} +-{spread}{'' if unit == '1' else ' ' + unit}"
 
 
 def _why(diagnoses: tuple[Diagnosis, ...] | None) -> Iterator[tuple[str, str]]:
