@@ -67,7 +67,7 @@ def test_a_worker_that_outlives_a_killed_loop_holds_nothing(cell: Workcell) -> N
         process.wait()
         time.sleep(0.05)
         with cell.lock():
-            pass
+            assert (cell.path / ".lock").read_text().strip() == str(os.getpid())
     finally:
         end(process)
 
