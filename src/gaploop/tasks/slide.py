@@ -213,7 +213,7 @@ def _pose_knobs() -> tuple[Knob, ...]:
         ),
         Knob(
             name="puck_rolls_in", gap="task", unit="m/s", nominal=0.0,
-            prior=Prior(low=-0.12, high=0.12), targets=(Target(path="qvel:puck_y"),),
+            prior=Prior(low=-0.08, high=0.08), targets=(Target(path="qvel:puck_y"),),
             source="how gently people put it down",
         ),
     )  # fmt: skip
