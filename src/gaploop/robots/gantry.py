@@ -6,7 +6,8 @@ the start of an attempt agree. z points up: pushing down is negative.
 
 from dataclasses import dataclass
 
-from gaploop.core import Contract, Feature, Knob, Prior, Target, declared
+from gaploop.core import Contract, Feature, Knob
+from gaploop.robots.axes import execution_knobs, joint_contract, zero_knob
 
 AXES = ("x", "y", "z")
 
@@ -60,63 +61,13 @@ class Gantry:
         """(low, high) of the three commands, m."""
         return (-self.reach, -self.reach, -self.stroke), (self.reach, self.reach, 0.01)
 
-    # fmt: off
     def knobs(self) -> tuple[Knob, ...]:
         """How commands are executed, and where this unit's zeros are."""
-        kp = [t for a in AXES for t in (
-            Target(path=f"actuator:{a}.gainprm[0]"),
-            Target(path=f"actuator:{a}.biasprm[1]", scale=-1.0),
-        )]  # fmt: skip
-        return (
-            Knob(
-                name="delay", gap="execution", unit="s", nominal=0.02,
-                prior=Prior(low=0.0, high=0.1), targets=(Target(path="action:delay"),),
-                source="fieldbus and drive latencies of industrial gantries",
-            ),
-            Knob(
-                name="gain", gap="execution", unit="1", nominal=1.0,
-                prior=Prior(low=0.85, high=1.15), targets=(Target(path="action:gain"),),
-                source="belt pitch and counts-per-metre errors",
-            ),
-            Knob(
-                name="stiffness", gap="execution", unit="N/m", nominal=self.stiffness,
-                targets=tuple(kp),
-                prior=Prior(
-                    kind="loguniform", low=0.5 * self.stiffness, high=1.8 * self.stiffness
-                ),
-                source="servo tuning range",
-            ),
-            self._zero("x", 0), self._zero("y", 1),
-        )  # fmt: skip
-
-    def _zero(self, axis: str, column: int) -> Knob:
-        """A joint zero that is off: the encoder reads too much, the servo goes too short."""
-        return Knob(
-            name=f"zero_{axis}", gap="mechanical", unit="m", nominal=0.0,
-            prior=Prior(kind="normal", low=-5e-3, high=5e-3, mean=0.0, sd=1.5e-3),
-            targets=(
-                Target(path=f"sensor:q.bias[{column}]"),
-                Target(path=f"action:offset[{column}]", scale=-1.0),
-            ),
-            source="homing by hand against a stop",
-        )  # fmt: skip
+        execution = execution_knobs(
+            AXES, self.stiffness, delay=0.02, latest=0.1, softest=0.5, stiffest=1.8
+        )
+        return (*execution, *(zero_knob(a, i, most=5e-3, sd=1.5e-3) for i, a in enumerate("xy")))
 
     def contract(self, *extra: Feature, rate: float) -> Contract:
         """What this robot's numbers mean; `extra` features belong to the task."""
-        columns = AXES
-        return Contract(
-            features=(
-                Feature(
-                    key="observation.state", columns=columns, role=declared("joint_position"),
-                    unit=declared("m"), frame=declared("home"), observable=declared(True),
-                ),
-                *extra,
-                Feature(
-                    key="action", columns=columns, role=declared("joint_command"),
-                    unit=declared("m"), frame=declared("home"), observable=declared(True),
-                ),
-            ),
-            action_space=declared("joint"), action_mode=declared("absolute"),
-            action_reference=declared("home"), log_rate=declared(rate),
-            control_rate=declared(rate), clock=declared("seconds from the start of the episode"),
-        )  # fmt: skip
+        return joint_contract(AXES, *extra, rate=rate)

@@ -6,7 +6,8 @@ start of an attempt agree. x points over the table, y across it.
 
 from dataclasses import dataclass
 
-from gaploop.core import Contract, Feature, Knob, Prior, Target, declared
+from gaploop.core import Contract, Feature, Knob
+from gaploop.robots.axes import execution_knobs, joint_contract, zero_knob
 
 AXES = ("x", "y")
 
@@ -59,62 +60,13 @@ class Pusher:
         """(low, high) of the two commands, m."""
         return tuple(-r for r in self.reach), self.reach
 
-    # fmt: off
     def knobs(self) -> tuple[Knob, ...]:
         """How commands are executed, and where this unit's zeros are."""
-        kp = [t for a in AXES for t in (
-            Target(path=f"actuator:{a}.gainprm[0]"),
-            Target(path=f"actuator:{a}.biasprm[1]", scale=-1.0),
-        )]  # fmt: skip
-        return (
-            Knob(
-                name="delay", gap="execution", unit="s", nominal=0.01,
-                prior=Prior(low=0.0, high=0.06), targets=(Target(path="action:delay"),),
-                source="fieldbus and drive latencies",
-            ),
-            Knob(
-                name="gain", gap="execution", unit="1", nominal=1.0,
-                prior=Prior(low=0.85, high=1.15), targets=(Target(path="action:gain"),),
-                source="belt pitch and counts-per-metre errors",
-            ),
-            Knob(
-                name="stiffness", gap="execution", unit="N/m", nominal=self.stiffness,
-                targets=tuple(kp),
-                prior=Prior(
-                    kind="loguniform", low=0.6 * self.stiffness, high=1.7 * self.stiffness
-                ),
-                source="servo tuning range",
-            ),
-            self._zero("x", 0), self._zero("y", 1),
-        )  # fmt: skip
-
-    def _zero(self, axis: str, column: int) -> Knob:
-        """A joint zero that is off: the encoder reads too much, the servo goes too short."""
-        return Knob(
-            name=f"zero_{axis}", gap="mechanical", unit="m", nominal=0.0,
-            prior=Prior(kind="normal", low=-12e-3, high=12e-3, mean=0.0, sd=5e-3),
-            targets=(
-                Target(path=f"sensor:q.bias[{column}]"),
-                Target(path=f"action:offset[{column}]", scale=-1.0),
-            ),
-            source="homing by hand against a stop",
-        )  # fmt: skip
+        execution = execution_knobs(
+            AXES, self.stiffness, delay=0.01, latest=0.06, softest=0.6, stiffest=1.7
+        )
+        return (*execution, *(zero_knob(a, i, most=12e-3, sd=5e-3) for i, a in enumerate("xy")))
 
     def contract(self, *extra: Feature, rate: float) -> Contract:
         """What this robot's numbers mean; `extra` features belong to the task."""
-        return Contract(
-            features=(
-                Feature(
-                    key="observation.state", columns=AXES, role=declared("joint_position"),
-                    unit=declared("m"), frame=declared("home"), observable=declared(True),
-                ),
-                *extra,
-                Feature(
-                    key="action", columns=AXES, role=declared("joint_command"),
-                    unit=declared("m"), frame=declared("home"), observable=declared(True),
-                ),
-            ),
-            action_space=declared("joint"), action_mode=declared("absolute"),
-            action_reference=declared("home"), log_rate=declared(rate),
-            control_rate=declared(rate), clock=declared("seconds from the start of the episode"),
-        )  # fmt: skip
+        return joint_contract(AXES, *extra, rate=rate)
