@@ -27,6 +27,7 @@ import tyro
 
 from gaploop.core.digest import digest
 from gaploop.core.errors import GaploopError, UnknownNameError, UsageError
+from gaploop.run import Processes, Serial
 
 HERE = Path(__file__).resolve().parent
 SOURCE = HERE.parent / "src" / "gaploop"
@@ -43,6 +44,8 @@ class Cell:
     """Unique in the benchmark; `--only` matches a part of it."""
     parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """All that decides the result, as JSON values."""
+    cost: float = 0.0
+    """CPU-seconds it is thought to take, for the estimate; 0 where nobody knows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +62,8 @@ class Result:
 
 
 class Bench(Protocol):
-    """What a module benchmarks/NAME.py declares."""
+    """What a module benchmarks/NAME.py declares. `WORKERS`, if it is there, is the number of
+    cells that run at a time: more than 1 only where a cell uses one core."""
 
     def cells(self, quick: bool) -> list[Cell]: ...
     def run(self, cell: Cell) -> dict[str, Any]: ...
@@ -76,6 +80,8 @@ class Options:
     """Run only cells whose name contains this; then no results file is written."""
     fresh: bool = False
     """Measure cells again that are already there."""
+    workers: int = 0
+    """Cells that run at a time, each in a process of its own; 0 is what the benchmark says."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -97,7 +103,10 @@ def bench(options: Options, *, quick: bool, folder: Path = HERE) -> int:
         listing = ", ".join(c.name for c in grid)
         raise UsageError(f"No cell contains {options.only!r}.", hint=f"Cells: {listing}.")
     store = folder / ".cache" / options.name
-    results = measure(module, wanted, store, source_digest(options.name), fresh=options.fresh)
+    results = measure(
+        module, wanted, store, source_digest(options.name), fresh=options.fresh,
+        workers=options.workers or getattr(module, "WORKERS", 1), name=options.name,
+    )  # fmt: skip
     done = [r for r in results if r is not None]
     if len(done) < len(wanted):
         _say(f"{len(wanted) - len(done)} of {len(wanted)} cells failed: no table")
@@ -114,30 +123,73 @@ def bench(options: Options, *, quick: bool, folder: Path = HERE) -> int:
 
 
 def measure(
-    module: Bench, cells: Sequence[Cell], store: Path, source: str, *, fresh: bool = False
-) -> list[Result | None]:
-    """Results in the order of `cells`; None for a cell that failed, which is told on stderr."""
-    results: list[Result | None] = []
-    for number, cell in enumerate(cells, start=1):
-        path = store / f"{digest(cell.name, cell.parameters, source)}.json"
+    module: Bench, cells: Sequence[Cell], store: Path, source: str, *, fresh: bool = False,
+    workers: int = 1, name: str = "",
+) -> list[Result | None]:  # fmt: skip
+    """Results in the order of `cells`; None for a cell that failed, which is told on stderr.
+
+    workers: cells run at a time, by processes of their own that load the benchmark `name`.
+    """
+    paths = [store / f"{digest(c.name, c.parameters, source)}.json" for c in cells]
+    done: set[int] = set()
+    jobs: list[_Job] = []
+    for i, (cell, path) in enumerate(zip(cells, paths, strict=True)):
+        line = f"[{i + 1}/{len(cells)}] {cell.name}"
         known = None if fresh else _read(path, cell)
-        line = f"[{number}/{len(cells)}] {cell.name}"
-        if known is not None:
-            _say(f"{line}: known, {known.wall:.1f} s wall, {known.cpu:.1f} CPU-s")
-            results.append(known)
+        if known is None:
+            jobs.append(_Job(index=i, cell=cell, path=path, line=line, bench=name))
             continue
-        _say(f"{line} ...")
-        try:
-            found = _timed(module, cell)
-            write_atomically(path, _text(found))
-        except Exception:
-            _say(f"{line} failed:\n{traceback.format_exc()}")
-            results.append(None)
-            continue
-        # what a later run would read: a value that JSON changes shows at once
-        results.append(_read(path, cell))
-        _say(f"{line}: {found.wall:.1f} s wall, {found.cpu:.1f} CPU-s")
-    return results
+        _say(f"{line}: known, {known.wall:.1f} s wall, {known.cpu:.1f} CPU-s")
+        done.add(i)
+    _estimate(jobs, workers)
+    if workers > 1 and len(jobs) > 1:
+        # the long ones first, so that no worker is left with one at the end
+        jobs.sort(key=lambda job: -job.cell.cost)
+        ended = Processes(workers).map(_elsewhere, jobs)
+    else:
+        ended = Serial().map(lambda job: _attempted(module, job), jobs)
+    done |= {job.index for job, good in zip(jobs, ended, strict=True) if good}
+    # what a later run would read: a value that JSON changes shows at once
+    return [_read(paths[i], cell) if i in done else None for i, cell in enumerate(cells)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Job:
+    """A cell to be measured."""
+
+    index: int
+    cell: Cell
+    path: Path
+    line: str
+    bench: str
+
+
+def _elsewhere(job: _Job) -> bool:
+    """`_attempted` in a process of its own."""
+    return _attempted(load(job.bench), job)
+
+
+def _attempted(module: Bench, job: _Job) -> bool:
+    """Measure one cell and remember it; False where it failed."""
+    _say(f"{job.line} ...")
+    try:
+        found = _timed(module, job.cell)
+        write_atomically(job.path, _text(found))
+    except Exception:
+        _say(f"{job.line} failed:\n{traceback.format_exc()}")
+        return False
+    _say(f"{job.line}: {found.wall:.1f} s wall, {found.cpu:.1f} CPU-s")
+    return True
+
+
+def _estimate(jobs: Sequence[_Job], workers: int) -> None:
+    """Says beforehand what a run is thought to cost, where the benchmark says it."""
+    cost = sum(job.cell.cost for job in jobs)
+    if cost:
+        _say(
+            f"{len(jobs)} cells to measure, by estimate {cost:.0f} CPU-s: "
+            f"{cost / workers / 60:.0f} min with {workers} at a time"
+        )
 
 
 def render(module: Bench, results: list[Result], name: str, quick: bool) -> str:
@@ -222,12 +274,14 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 def _timed(module: Bench, cell: Cell) -> Result:
-    wall, cpu = time.perf_counter(), _cpu()
+    wall, cpu = time.perf_counter(), cpu_seconds()
     values = module.run(cell)
-    return Result(cell=cell, values=values, wall=time.perf_counter() - wall, cpu=_cpu() - cpu)
+    return Result(
+        cell=cell, values=values, wall=time.perf_counter() - wall, cpu=cpu_seconds() - cpu
+    )
 
 
-def _cpu() -> float:
+def cpu_seconds() -> float:
     """CPU-seconds so far, of this process and the children it waited for."""
     return sum(
         used.ru_utime + used.ru_stime

@@ -168,6 +168,54 @@ def test_resumes_after_a_kill(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("*.tmp"))
 
 
+TOGETHER = """
+import time
+from pathlib import Path
+from benchmarks.harness import Cell
+
+WORKERS = 2
+
+def cells(quick):
+    return [Cell(name=n, parameters={"n": n}, cost=30.0) for n in ("a", "b", "broken")]
+
+def run(cell):
+    if cell.name == "broken" and not Path("mended").exists():
+        raise ValueError("planted")
+    if cell.name == "broken":
+        return {"n": "broken"}
+    # each waits for the other: one at a time, neither ends
+    Path(cell.name).touch()
+    other = Path("b" if cell.name == "a" else "a")
+    end = time.monotonic() + 60
+    while not other.exists():
+        if time.monotonic() > end:
+            raise TimeoutError("alone")
+        time.sleep(0.02)
+    return {"n": cell.name}
+
+def table(results):
+    return " ".join(r.values["n"] for r in results)
+"""
+
+
+def test_two_cells_at_a_time(tmp_path: Path) -> None:
+    (tmp_path / "benchmarks").mkdir()
+    for name in ("__init__", "__main__", "harness"):
+        text = (ROOT / "benchmarks" / f"{name}.py").read_text()
+        (tmp_path / "benchmarks" / f"{name}.py").write_text(text)
+    (tmp_path / "benchmarks" / "together.py").write_text(TOGETHER)
+    command = [sys.executable, "-m", "benchmarks", "together"]
+    first = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert first.returncode == 1
+    assert "by estimate 90 CPU-s: 1 min with 2 at a time" in first.stderr
+    assert "planted" in first.stderr
+    assert "1 of 3 cells failed" in first.stderr
+    (tmp_path / "mended").touch()
+    second = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "a b broken" in second.stdout
+    assert "[1/3] a: known" in second.stderr
+
+
 def test_source_digest_follows_every_file(harness: ModuleType, tmp_path: Path) -> None:
     source, here = tmp_path / "gaploop", tmp_path / "benchmarks"
     (source / "tasks").mkdir(parents=True)

@@ -1,41 +1,111 @@
 """Compositions beyond the loop: the recipes people use today, and what a policy is worth.
 
 Every recipe has the loop's observation history, network and number of gradient
-steps, and as many demonstrations as the loop has after its rounds.
+steps, and as many demonstrations as the loop has after its rounds. A recipe that
+learns from the field gets the loop's field episodes: as many rounds, the same starts
+and noise.
 """
 
-from collections.abc import Callable
+import inspect
+import tempfile
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
 from gaploop.config import LoopConfig
-from gaploop.core import Posterior, generator, registry, spawn
+from gaploop.core import (
+    Admission,
+    Curation,
+    Episode,
+    HardSet,
+    Posterior,
+    UsageError,
+    generator,
+    registry,
+    spawn,
+)
 from gaploop.core.protocols import Task
+
+Recipe = Callable[[LoopConfig, int, int, Path], None]
+"""(config, demonstrations, seed, out): writes a policy folder at `out`."""
+
+SEARCHING: Final = {"peg": "gaploop.tasks.experts.spiral:SearchedPeg"}
+"""Tasks that an expert can do without knowing the truth, and the task shown by it."""
+FIELD_SHARE: Final = 0.5
+"""Share of the training batches that field successes get in fine-tuning."""
 
 
 def nominal(config: LoopConfig, demos: int, seed: int, out: Path) -> None:
     """Behaviour cloning in the plain simulator: nobody knows of any gap."""
-    _clone(config, None, demos, seed, out)
+    _clone(config, [_shown(config, None, demos, seed)], [1.0], seed, out)
 
 
-def uniform(config: LoopConfig, demos: int, seed: int, out: Path) -> None:
-    """Domain randomisation, uniform over every knob's whole prior (Tobin 2017)."""
-    space = registry.load("tasks", config.task)().spec.knobs
-    draws = space.sample(generator(seed, "uniform"), 2000)
-    prior = Posterior(
-        space=space, particles=draws, weights=np.full(len(draws), 1 / len(draws)), shipped=draws
+def uniform(config: LoopConfig, demos: int, seed: int, out: Path, *, width: float = 1.0) -> None:
+    """Domain randomisation, uniform over every knob's prior (Tobin 2017), or a part of it.
+
+    width: the box reaches that share of the way from nominal to either end of the prior,
+      in quantiles of the prior; 1 is all of it.
+    """
+    _clone(
+        config, [_shown(config, prior_box(config.task, width, seed), demos, seed)], [1.0], seed, out
     )
-    _clone(config, prior, demos, seed, out)
 
 
-RECIPES: Final[dict[str, Callable[[LoopConfig, int, int, Path], None]]] = {
+def searching(config: LoopConfig, demos: int, seed: int, out: Path) -> None:
+    """Full randomisation, shown by an expert that searches where the reading is wrong."""
+    if config.task not in SEARCHING:
+        raise UsageError(
+            f"No searching expert is known for the task {config.task!r}.",
+            hint=f"There is one for: {', '.join(SEARCHING)}.",
+        )
+    shown = replace(config, task=SEARCHING[config.task])
+    _clone(
+        config, [_shown(shown, prior_box(config.task, 1.0, seed), demos, seed)], [1.0], seed, out
+    )
+
+
+def fine_tuned(config: LoopConfig, demos: int, seed: int, out: Path) -> None:
+    """Full randomisation, then rounds of field trials whose successes are imitated.
+
+    Each round trains from scratch on the demonstrations and all successes so far, which
+    get `FIELD_SHARE` of the batches: the loop's schedule, and nothing is forgotten. The
+    field shows every round what it shows the loop: `config.trials` attempts with that
+    round's starts and noise. A round without a success leaves the policy as it is.
+    """
+    demonstrations = _shown(config, prior_box(config.task, 1.0, seed), demos, seed)
+    won: list[Episode] = []
+    with tempfile.TemporaryDirectory() as scratch:
+        policy = Path(scratch) / "policy-0"
+        _clone(config, [demonstrations], [1.0], seed, policy)
+        for number in range(1, config.rounds + 1):
+            logs = field_round(config, policy, number, Path(scratch) / f"field-{number}")
+            new = successes(logs)
+            won += new
+            if new:
+                policy = policy.with_name(f"policy-{number}")
+                weights = [1 - FIELD_SHARE, FIELD_SHARE]
+                _clone(config, [demonstrations, won], weights, seed, policy)
+        policy.rename(out)
+
+
+RECIPES: Final[dict[str, Recipe]] = {
     "nominal": nominal,
     "uniform": uniform,
+    "half": partial(uniform, width=0.5),
+    "quarter": partial(uniform, width=0.25),
+    "fine-tuned": fine_tuned,
+    "searching": searching,
 }
-"""Name to recipe; each writes a policy folder."""
+"""Name to recipe: what people do instead of the loop; each writes a policy folder."""
+
+
+def recipes(task: str) -> tuple[str, ...]:
+    """Names of the recipes that a task allows."""
+    return tuple(r for r in RECIPES if r != "searching" or task in SEARCHING)
 
 
 def loop(config: LoopConfig, cell: Path, threads: int = 1) -> list[Path]:
@@ -49,6 +119,67 @@ def loop(config: LoopConfig, cell: Path, threads: int = 1) -> list[Path]:
             advance(opened, config, number, threads=threads)
         refs = opened.ledger.refs()
         return [opened.objects.tree(refs[f"policy@r{k}"]) for k in range(config.rounds + 1)]
+
+
+def loop_fine_tuned(config: LoopConfig, cell: Path, out: Path) -> bool:
+    """The finished loop's last policy, fine-tuned on what succeeded in its field.
+
+    From scratch on the data the loop made, weighted as the loop weights them, and every
+    field success of its rounds with `FIELD_SHARE` of the batches; the same mends. False
+    where no field attempt succeeded: there is nothing to tune on, and `out` stays unwritten.
+    """
+    from gaploop.policies.mend import as_new, mended, read_mends, told
+    from gaploop.store import Workcell
+    from gaploop.store.datasets import read_dataset
+
+    with Workcell.open(cell) as opened:
+        refs = opened.ledger.refs()
+        last = opened.objects.tree(refs[f"policy@r{config.rounds}"])
+        mends = read_mends(last)
+        fields = [opened.dataset(refs[f"field@r{k}"]) for k in range(1, config.rounds + 1)]
+        logs = [e for folder in fields for e in read_dataset(folder, finite=False)]
+        won = [as_new(told(e, mends)) for e in successes(logs)]
+        if not won:
+            return False
+        made = [k for k in range(config.rounds + 1) if refs.get(f"data@r{k}")]
+        sources = [list(read_dataset(opened.dataset(refs[f"data@r{k}"]))) for k in made]
+    share = (1 - FIELD_SHARE) / sum(2.0**k for k in made)
+    weights = [*(share * 2.0**k for k in made), FIELD_SHARE]
+    with tempfile.TemporaryDirectory() as scratch:
+        policy = Path(scratch) / "policy"
+        _clone(config, [*sources, won], weights, spawn(config.seed, "tune"), policy)
+        mended(policy, mends, out)
+    return True
+
+
+def field_round(config: LoopConfig, policy: Path, number: int, out: Path) -> list[Episode]:
+    """What the field of a configuration shows a policy in a round: the loop's starts and noise."""
+    from gaploop.store.datasets import read_dataset
+    from gaploop.wiring import field_of
+
+    found = field_of(config)
+    ages = "round" in inspect.signature(found.collect).parameters
+    told = {"round": number} if ages else {}
+    found.collect(policy, config.trials, spawn(config.seed, "field", number), out, **told)
+    return list(read_dataset(out, finite=False))
+
+
+def successes(logs: Sequence[Episode]) -> list[Episode]:
+    """The episodes that succeeded, as the loop would imitate them.
+
+    Of an episode in which a person stepped in, what the person did.
+    """
+    from gaploop.curate import imitable
+
+    sound = [e for e in logs if all(np.isfinite(s.values).all() for s in e.signals.values())]
+    chosen = tuple(
+        Admission(episode=e.id, destination="train", reason="It succeeded.")
+        for e in sound
+        if e.success
+    )
+    nothing = HardSet(version=0, buckets=())
+    curation = Curation(prescriptions=(), admissions=chosen, hard_set=nothing, around=())
+    return list(imitable(curation, sound))
 
 
 def field_success(
@@ -66,16 +197,42 @@ def field_success(
     truth = stand_in(family, world, registry.load("tasks", task)())
     lab = truth.world
     attempts = truth.attempts(n, spawn(seed, "measure", family, world), round=round)
-    recording = lab.rollout(attempts, ChunkRunner(load_policy(policy)))
+    recording = lab.rollout(attempts, ChunkRunner(load_policy(policy), units=truth.units(n)))
     success = lab.task.judge(recording).success[~recording.void]
     return int(success.sum()), len(success)
 
 
-def _clone(config: LoopConfig, where: Posterior | None, demos: int, seed: int, out: Path) -> None:
+def prior_box(task: str, width: float, seed: int) -> Posterior:
+    """Uniform randomisation as a posterior nobody updated; see `uniform` for `width`.
+
+    Raises UsageError for a width outside (0, 1].
+    """
+    if not 0 < width <= 1:
+        raise UsageError(f"A width of {width:g} is no part of the prior; expected 0 < width <= 1.")
+    space = registry.load("tasks", task)().spec.knobs
+    middle = space.to_unit(space.nominal[None])
+    u = generator(seed, "uniform").random((2000, len(space)))
+    draws = space.from_unit(middle + width * (u - middle))
+    return Posterior(
+        space=space, particles=draws, weights=np.full(len(draws), 1 / len(draws)), shipped=draws
+    )
+
+
+def _shown(config: LoopConfig, where: Posterior | None, demos: int, seed: int) -> list[Episode]:
+    """Gated demonstrations of the task's expert."""
     from gaploop.generate import generate
     from gaploop.sim import World
-    from gaploop.train import fit_policy
 
     task: Task = registry.load("tasks", config.task)()
     made = generate(World(task), where, (), replace(config.generate, demos=demos), seed)
-    fit_policy([made.episodes], [1.0], task.spec, config.train, seed, out)
+    return list(made.episodes)
+
+
+def _clone(
+    config: LoopConfig, sources: Sequence[Sequence[Episode]], weights: Sequence[float],
+    seed: int, out: Path,
+) -> None:  # fmt: skip
+    from gaploop.train import fit_policy
+
+    task: Task = registry.load("tasks", config.task)()
+    fit_policy(sources, weights, task.spec, config.train, seed, out)
