@@ -8,6 +8,10 @@ A stage reads named values and writes named values. `x@prev` is the last round's
 the ledger holds its result for the same inputs, settings, seed, code and library
 versions. A kill loses the stage it hits and nothing else. Round 0 is the policy as
 it comes from the plain simulator; its field failures open round 1.
+
+A round is told in the numbers that the acting policy meets, behind its mends. Where
+the remedy is to mend, the candidate is the same policy with more mends, and nothing
+is generated or trained.
 """
 
 import time
@@ -35,24 +39,25 @@ class Stage:
     """False for the field: what a robot did does not change with our code."""
 
 
-ACTING = ("policy@prev", "candidate@before", "training@before", "posterior@before")
+ACTING = ("policy@before", "candidate@before", "training@before", "aimed@before")
 """The policy that met the field, and the worlds it was trained in."""
 
 ROUND = (
     Stage("field", ("policy@prev",), ("field",), wiring.field, ("task", "field", "trials"), False),
-    Stage("ingest", ("field",), ("screened",), wiring.ingest, ("screen",)),
-    Stage("calibrate", ("field@all", "screened@all", "posterior@prev"), ("posterior",),
-          wiring.calibrate, ("task", "calibrate")),
+    Stage("ingest", ("field", "policy@prev"), ("screened",), wiring.ingest, ("screen",)),
+    Stage("calibrate", ("field@all", "screened@all", "policy@prev", "posterior@prev"),
+          ("posterior",), wiring.calibrate, ("task", "calibrate")),
     Stage("diagnose", ("field", "posterior", *ACTING), ("diagnoses",),
           wiring.diagnose, ("task", "diagnose")),
     Stage("reproduce", ("field", "posterior", "diagnoses", *ACTING), ("reproductions",),
           wiring.reproduce, ("task", "reproduce")),
-    Stage("curate", ("field", "posterior", "diagnoses", "reproductions", "curation@prev"),
+    Stage("curate",
+          ("field", "policy@prev", "posterior", "diagnoses", "reproductions", "curation@prev"),
           ("curation", "admitted"), wiring.curate, ("task", "curate")),
-    Stage("generate", ("posterior", "curation"), ("data", "gates"), wiring.generate,
+    Stage("generate", ("posterior", "curation"), ("data", "gates", "aimed"), wiring.generate,
           ("task", "generate")),
-    Stage("train", ("data@all", "admitted@all", "policy@prev"), ("candidate", "training"),
-          wiring.train, ("task", "train")),
+    Stage("train", ("data@all", "admitted@all", "policy@prev", "curation"),
+          ("candidate", "training"), wiring.train, ("task", "train")),
     Stage("evaluate", ("candidate", "policy@prev", "curation", "reproductions"), ("exam",),
           wiring.evaluate, ("task", "evaluate")),
     Stage("release", ("exam", "candidate", "policy@prev"), ("decision", "policy"),

@@ -7,7 +7,7 @@ returns a digest for each name the row writes.
 
 import inspect
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
@@ -20,8 +20,10 @@ from gaploop.core import (
     Diagnosis,
     Episode,
     Exam,
+    Mend,
     Posterior,
     Reproduction,
+    Scenario,
     digest,
     registry,
 )
@@ -60,10 +62,13 @@ class Turn:
         return self.cell.objects.tree(self.ref(name, back))
 
     def policy(self, name: str, back: int = 0) -> Policy:
-        """A stored policy, checked against the task and its own golden pairs."""
+        """A stored policy, checked against the task and its own golden pairs.
+
+        Without its mends: a round is told in the numbers of the policy behind them.
+        """
         from gaploop.policies import check_golden, load_policy, require_fit
 
-        policy = load_policy(self.policy_folder(name, back))
+        policy = load_policy(self.policy_folder(name, back), mends=False)
         require_fit(policy.contract, self.task.spec)
         check_golden(policy)
         return policy
@@ -73,6 +78,33 @@ class Turn:
 
         # what a robot logged as NaN is for the screen to find
         return list(read_dataset(self.cell.dataset(self.ref(name, back)), finite=False))
+
+    def logs(self, back: int = 0) -> list[Episode]:
+        """Field episodes as the acting policy meets them, behind its mends."""
+        from gaploop.policies.mend import told
+
+        return [told(e, self.mends) for e in self.episodes("field", back)]
+
+    def path(self, back: int = 0) -> tuple[Mend, ...]:
+        """What the run-time path does to the numbers of `logs`, by those logs."""
+        from gaploop.policies import read_contract
+        from gaploop.policies.path import path_mends
+
+        return path_mends(read_contract(self.policy_folder("policy", 1)), self.logs(back))
+
+    def sound(self, back: int = 0) -> list[Episode]:
+        """`logs` as a sound run-time path would have left them, for everything physical."""
+        from gaploop.policies.mend import told
+
+        path = self.path(back)
+        return [told(e, path) for e in self.logs(back)]
+
+    @cached_property
+    def mends(self) -> tuple[Mend, ...]:
+        """Those of the policy that met the field."""
+        from gaploop.policies.mend import read_mends
+
+        return read_mends(self.policy_folder("policy", 1))
 
     @cached_property
     def task(self) -> Task:
@@ -132,15 +164,16 @@ def field_of(config: LoopConfig) -> Field:
 def ingest(turn: Turn) -> dict[str, str]:
     from gaploop.ingest import screen
 
-    found = screen(turn.episodes("field"), turn.config.screen)
+    found = screen(turn.sound(), turn.config.screen)
     return {"screened": turn.cell.objects.put(found)}
 
 
 def calibrate(turn: Turn) -> dict[str, str]:
-    from gaploop.calibrate import calibrate as run
+    from gaploop.calibrate import calibrate_units as run
 
+    clean = _clean(turn)
     posterior = run(
-        turn.world, _clean(turn), turn.config.calibrate, turn.seed,
+        turn.world, [e for e, _ in clean], [k for _, k in clean], turn.config.calibrate, turn.seed,
         previous=turn.value("posterior", Posterior, back=1),
     )  # fmt: skip
     return {"posterior": turn.cell.objects.put(posterior)}
@@ -150,10 +183,19 @@ def diagnose(turn: Turn) -> dict[str, str]:
     from gaploop.diagnose import diagnose as run
 
     policy, posterior = turn.policy("policy", 1), turn.need("posterior", Posterior)
-    trained = _trained_on(turn)
-    failures = [e for e in turn.episodes("field") if e.success is False]
+    trained, path = _trained_on(turn), turn.path()
+    failures = [e for e in turn.logs() if e.success is False]
     answers = tuple(
-        run(turn.world, policy, posterior, e, turn.config.diagnose, turn.seed, trained=trained)
+        run(
+            turn.world,
+            policy,
+            posterior.of(e.unit),
+            e,
+            turn.config.diagnose,
+            turn.seed,
+            trained=trained,
+            path=path,
+        )
         for e in failures[: turn.config.diagnose.failures]
     )
     return {"diagnoses": turn.cell.objects.put(answers)}
@@ -164,12 +206,12 @@ def reproduce(turn: Turn) -> dict[str, str]:
 
     policy, posterior = turn.policy("policy", 1), turn.need("posterior", Posterior)
     trained = _trained_on(turn)
-    logs = {e.id: e for e in turn.episodes("field")}
+    logs = {e.id: e for e in turn.logs()}
     met = tuple(
         run(
             turn.world,
             policy,
-            posterior,
+            posterior.of(logs[d.episode].unit),
             logs[d.episode],
             d,
             turn.config.reproduce,
@@ -184,10 +226,11 @@ def reproduce(turn: Turn) -> dict[str, str]:
 def curate(turn: Turn) -> dict[str, str]:
     from gaploop.curate import curate as run
     from gaploop.curate import imitable
+    from gaploop.policies.mend import as_new, told
 
-    last = turn.value("curation", Curation, back=1)
+    last, episodes = turn.value("curation", Curation, back=1), turn.sound()
     curation = run(
-        turn.episodes("field"),
+        episodes,
         turn.need("diagnoses", tuple[Diagnosis, ...]),
         turn.need("reproductions", tuple[Reproduction, ...]),
         last.hard_set if last else None,
@@ -195,9 +238,12 @@ def curate(turn: Turn) -> dict[str, str]:
         turn.seed,
         spec=turn.task.spec,
         posterior=turn.need("posterior", Posterior),
+        path=turn.path(),
     )
     out = {"curation": turn.cell.objects.put(curation)}
-    admitted = imitable(curation, turn.episodes("field"))
+    # kept as the candidate will meet it; the path's faults are out of them already
+    zeros = [m for m in curation.mends if m.cause != "contract"]
+    admitted = [as_new(told(e, zeros)) for e in imitable(curation, episodes)]
     return out | ({"admitted": _dataset(turn, admitted)} if admitted else {})
 
 
@@ -206,22 +252,26 @@ def generate(turn: Turn) -> dict[str, str]:
     curation = turn.need("curation", Curation)
     if not any(p.trains for p in curation.prescriptions):
         return {}
-    return _generated(turn, turn.need("posterior", Posterior), curation)
+    posterior, around = aimed(turn.need("posterior", Posterior), curation)
+    made = _generated(turn, posterior, around)
+    return made | {"aimed": turn.cell.objects.put(posterior)}
 
 
 def demonstrate(turn: Turn) -> dict[str, str]:
     """Round 0: the expert in the plain simulator."""
-    return _generated(turn, None, None)
+    return _generated(turn, None, ())
 
 
 def train(turn: Turn) -> dict[str, str]:
-    """A candidate from all rounds' data; where no remedy trains, the policy stays.
+    """A candidate from all rounds' data; where no remedy trains, the policy stays as it is.
 
+    What is mended goes into the candidate's folder, whether it was trained or not.
     Each older round weighs half. What the field itself showed (near misses,
     corrections) weighs, an episode, as much as what was generated for its round.
     """
+    mends = _all_mends(turn)
     if not turn.ref("data"):
-        return {"candidate": turn.ref("policy", 1)}
+        return {"candidate": _mended(turn, turn.ref("policy", 1), mends)}
     sources: list[str] = []
     weights: list[float] = []
     for k in range(turn.number + 1):
@@ -233,7 +283,7 @@ def train(turn: Turn) -> dict[str, str]:
             sources.append(shown)
             weights.append(2.0**k * _length(turn, shown) / _length(turn, made))
     policy, report = _trained(turn, sources, weights)
-    return {"candidate": policy, "training": report}
+    return {"candidate": _mended(turn, policy, mends), "training": report}
 
 
 def first(turn: Turn) -> dict[str, str]:
@@ -256,6 +306,7 @@ def evaluate(turn: Turn) -> dict[str, str]:
         turn.seed,
         policy_id=turn.ref("candidate"),
         against_id=turn.ref("policy", 1),
+        mends=curation.mends,
     )
     return {"exam": turn.cell.objects.put(exam)}
 
@@ -271,34 +322,84 @@ def release(turn: Turn) -> dict[str, str]:
 # -- inside -------------------------------------------------------------------
 
 
+def aimed(posterior: Posterior, curation: Curation) -> tuple[Posterior, tuple[Scenario, ...]]:
+    """The robots as a candidate will meet them behind its mends, and the failures it is shown.
+
+    A zero that is mended is no longer to be trained for; units that stay different are
+    shown in turn.
+    """
+    from gaploop.policies.mend import taken_out
+
+    space = posterior.space
+    zeros = [m for m in curation.mends if m.cause != "contract"]
+    units = sorted({*posterior.shifts, *(m.unit for m in zeros)})
+    left: dict[str, np.ndarray] = {}
+    for unit in units:
+        out = taken_out(zeros, unit)
+        out = np.array([out.get(name, 0.0) for name in space.names])
+        left[unit] = posterior.shifts.get(unit, np.zeros(len(space))) - out
+    if not units:
+        return posterior, curation.around
+    rows = np.stack([left[units[i % len(units)]] for i in range(len(posterior.shipped))])
+    around: list[Scenario] = []
+    for scenario in curation.around:
+        out = taken_out(zeros, scenario.unit)
+        moved = scenario.knobs - [out.get(name, 0.0) for name in scenario.knob_names]
+        around.append(replace(scenario, knobs=moved))
+    return replace(posterior, shipped=posterior.shipped + rows, shifts={}), tuple(around)
+
+
+def _all_mends(turn: Turn) -> tuple[Mend, ...]:
+    """The acting policy's mends, and then this round's."""
+    from gaploop.policies.mend import compose
+
+    return compose(turn.mends, turn.need("curation", Curation).mends)
+
+
+def _mended(turn: Turn, policy: str, mends: Sequence[Mend]) -> str:
+    """Digest of a stored policy with exactly these mends."""
+    from gaploop.policies.mend import mended, read_mends
+
+    folder = turn.cell.objects.tree(policy)
+    if read_mends(folder) == tuple(mends):
+        return policy
+    with turn.cell.scratch() as scratch:
+        return turn.cell.objects.put_tree(mended(folder, mends, scratch / "policy"))
+
+
 def _trained_on(turn: Turn) -> np.ndarray | None:
-    """(M, P) worlds the acting policy was trained in; None: the plain simulator."""
+    """(M, P) worlds the acting policy was trained in; None: the plain simulator.
+
+    A policy that was only mended was trained where the one before it was.
+    """
     acting = turn.ref("policy", 1)
     for k in range(turn.number - 1, 0, -1):
-        if turn.refs.get(f"training@r{k}") and turn.refs.get(f"candidate@r{k}") == acting:
-            return turn.cell.objects.get(turn.refs[f"posterior@r{k}"], Posterior).shipped
+        if turn.refs.get(f"candidate@r{k}") != acting:
+            continue
+        if turn.refs.get(f"training@r{k}"):
+            return turn.cell.objects.get(turn.refs[f"aimed@r{k}"], Posterior).shipped
+        acting = turn.refs[f"policy@r{k - 1}"]
     return None
 
 
-def _clean(turn: Turn) -> list[Episode]:
-    """Episodes of all rounds that the screen let through, oldest first."""
+def _clean(turn: Turn) -> list[tuple[Episode, int]]:
+    """Episodes of all rounds that the screen let through, with their round, oldest first."""
     from gaploop.ingest import Screened
 
-    clean: list[Episode] = []
+    clean: list[tuple[Episode, int]] = []
     for back in reversed(range(turn.number)):
         screened = turn.value("screened", Screened, back)
         if screened is not None:
             good = set(screened.clean)
-            clean += [e for e in turn.episodes("field", back) if e.id in good]
+            clean += [(e, turn.number - back) for e in turn.sound(back) if e.id in good]
     return clean
 
 
 def _generated(
-    turn: Turn, posterior: Posterior | None, curation: Curation | None
+    turn: Turn, posterior: Posterior | None, around: Sequence[Scenario]
 ) -> dict[str, str]:
     from gaploop.generate import generate as run
 
-    around = curation.around if curation else ()
     made = run(turn.world, posterior, around, turn.config.generate, turn.seed)
     return {"data": _dataset(turn, made.episodes), "gates": turn.cell.objects.put(made.gate)}
 

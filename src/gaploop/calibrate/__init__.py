@@ -2,5 +2,6 @@
 
 from gaploop.calibrate.config import CalibrateConfig
 from gaploop.calibrate.stage import calibrate
+from gaploop.calibrate.units import calibrate_units
 
-__all__ = ["CalibrateConfig", "calibrate"]
+__all__ = ["CalibrateConfig", "calibrate", "calibrate_units"]

@@ -66,7 +66,7 @@ def grow(
     new = (
         *kinds.values(),
         _worked(old.get(WORKED), episodes, spec, posterior, config, seed, world),
-        _calibrated(spec, posterior, config, seed, world),
+        _calibrated(_units(episodes), spec, posterior, config, seed, world),
     )
     return HardSet(version=version, buckets=new, origins=dict(origins))
 
@@ -79,17 +79,21 @@ def believable(
     A failure met when a bias was unknown is kept as a start and a noise seed;
     examining it at a bias that no longer can be would reward the wrong policy.
     """
-    low, high = np.quantile(posterior.particles, [0.005, 0.995], axis=0)
     slack = 0.02 * (posterior.space.high - posterior.space.low)
+    bounds: dict[str, np.ndarray] = {}
     kept: list[Scenario] = []
     for scenario in scenarios:
+        own = posterior.of(scenario.unit)
+        if scenario.unit not in bounds:
+            bounds[scenario.unit] = np.quantile(own.particles, [0.005, 0.995], axis=0)
+        low, high = bounds[scenario.unit]
         columns = [posterior.space.index(n) for n in scenario.knob_names]
         inside = (scenario.knobs >= (low - slack)[columns]) & (
             scenario.knobs <= (high + slack)[columns]
         )
         if not inside.all():
             rng = generator(seed, "pose", scenario.origin, scenario.seed)
-            knobs = posterior.draw(rng, 1)[0][columns]
+            knobs = own.draw(rng, 1)[0][columns]
             scenario = replace(scenario, knobs=knobs, controls=None)
         kept.append(scenario)
     return tuple(kept)
@@ -153,6 +157,9 @@ def _worked(
     names = sorted({*seen, *won})
     rng = generator(seed, WORKED)
     drawn = posterior.draw(rng, config.worked) if names else np.empty((0, len(posterior.space)))
+    units = {s.origin: s.unit for s in (old.scenarios if old else ())}
+    units |= {e.id: e.unit for e in won.values()}
+    drawn = drawn + _shifts(posterior, [units[names[i % len(names)]] for i in range(len(drawn))])
     scenarios: list[Scenario] = []
     for i, knobs in enumerate(drawn):
         name = names[i % len(names)]
@@ -163,8 +170,9 @@ def _worked(
         if i // len(names) % 2:  # every second one is a sibling: a start nobody has met
             start = jittered(start, spec, config.jitter, rng)
         scenarios.append(
-            _scenario(spec, posterior, start, knobs, spawn(seed, WORKED, i), world, name)
-        )
+            _scenario(spec, posterior, start, knobs, spawn(seed, WORKED, i), world, name,
+                      units[name])
+        )  # fmt: skip
     return Bucket(
         name=WORKED, ability="action",
         predicate="Starts at which the field succeeded, under fresh draws of the posterior: "
@@ -173,16 +181,36 @@ def _worked(
     )  # fmt: skip
 
 
+def _units(episodes: Sequence[Episode]) -> list[str]:
+    """The units that took part; one without a name where none did."""
+    return sorted({e.unit for e in episodes}) or [""]
+
+
+def _shifts(posterior: Posterior, units: Sequence[str]) -> np.ndarray:
+    """(n, P) by how much each of the units differs from the posterior they share."""
+    alike = np.zeros(len(posterior.space))
+    rows = [posterior.shifts.get(unit, alike) for unit in units]
+    return np.array(rows).reshape(len(units), len(alike))
+
+
 def _calibrated(
-    spec: TaskSpec, posterior: Posterior, config: CurateConfig, seed: int, world: str
+    units: Sequence[str],
+    spec: TaskSpec,
+    posterior: Posterior,
+    config: CurateConfig,
+    seed: int,
+    world: str,
 ) -> Bucket:
     rng = generator(seed, CALIBRATED)
     low = np.array([v.low for v in spec.layout])
     high = np.array([v.high for v in spec.layout])
     starts = rng.uniform(low, high, (config.calibrated, len(spec.layout)))
-    drawn = posterior.draw(rng, config.calibrated)
+    turns = [units[i % len(units)] for i in range(config.calibrated)]
+    drawn = posterior.draw(rng, config.calibrated) + _shifts(posterior, turns)
     scenarios = [
-        _scenario(spec, posterior, starts[i], drawn[i], spawn(seed, CALIBRATED, i), world, "")
+        _scenario(
+            spec, posterior, starts[i], drawn[i], spawn(seed, CALIBRATED, i), world, "", turns[i]
+        )
         for i in range(config.calibrated)
     ]
     return Bucket(
@@ -201,8 +229,10 @@ def _scenario(
     seed: int,
     world: str,
     origin: str,
+    unit: str,
 ) -> Scenario:
     return Scenario(
         task=spec.name, world=world, layout=start, knobs=knobs,
         knob_names=posterior.space.names, seed=seed, horizon=spec.horizon, origin=origin,
+        unit=unit,
     )  # fmt: skip

@@ -12,6 +12,7 @@ from gaploop.core import (
     Counterfactual,
     Diagnosis,
     HardSet,
+    Mend,
     Prescription,
     Reproduction,
     UnknownNameError,
@@ -65,8 +66,12 @@ def prescribe(
     reproductions: Sequence[Reproduction],
     hard_set: HardSet,
     config: CurateConfig,
+    mends: Sequence[Mend] = (),
 ) -> tuple[Prescription, ...]:
-    """One prescription a (cause, kind), in the order first met."""
+    """One prescription a (cause, kind), in the order first met.
+
+    mends: what is mended at once; such a prescription predicts a lift as training does.
+    """
     table = remedies(config.remedies)
     groups: dict[tuple[str, str], list[Diagnosis]] = {}
     for diagnosis in diagnoses:
@@ -79,11 +84,15 @@ def prescribe(
         bucket = hard_set.bucket(kind)
         name = kind if bucket and bucket.scenarios else "calibrated"
         lift = (0.0, 0.0, 0.0)
-        if remedy.trains:
+        mended = [m for m in mends if m.cause == cause]
+        if remedy.trains or mended:
             here = [met[i] for i in ids if i in met]
             lift = predicted(here, own_bucket=name == kind, shortfall=config.shortfall)
         probe = next((d.probe for d in group if d.probe), "repeat the attempt with more logging.")
         sentence = remedy.sentence.format(kind=kind, n=len(ids), probe=probe)
+        if mended:
+            told = "; ".join(dict.fromkeys(m.sentence for m in mended if m.sentence))
+            sentence = f"Mended in the policy's folder, without training: {told}. {sentence}"
         written.append(
             Prescription(
                 cause=cause, remedy=remedy.remedy, trains=remedy.trains, sentence=sentence,

@@ -7,6 +7,7 @@ from gaploop.core import (
     Diagnosis,
     Episode,
     HardSet,
+    Mend,
     Posterior,
     Reproduction,
     Scenario,
@@ -16,6 +17,7 @@ from gaploop.core import (
 from gaploop.curate.admit import Side, admit, side
 from gaploop.curate.buckets import grow
 from gaploop.curate.config import CurateConfig
+from gaploop.curate.mending import mends
 from gaploop.curate.prescribe import prescribe, remedies
 
 
@@ -29,13 +31,15 @@ def curate(
     *,
     spec: TaskSpec,
     posterior: Posterior,
+    path: Sequence[Mend] = (),
 ) -> Curation:
     """What one round's logs become. Nothing enters training unexamined.
 
     A failure's side (exam or trainable) is decided once, by its id; an exam
-    scenario is never returned in `around`. Raises UsageError for a diagnosis or
-    reproduction of an episode that is not among `episodes`, ConfigError for a
-    table of remedies that is off.
+    scenario is never returned in `around`. What is mended instead of trained is in `mends`;
+    `path` is what the logs' run-time path does to their numbers. Raises UsageError for a
+    diagnosis or reproduction of an episode that is not among `episodes`, ConfigError
+    for a table of remedies that is off.
     """
     table = remedies(config.remedies)
     known = {e.id for e in episodes}
@@ -48,11 +52,13 @@ def curate(
     hard_set = grow(
         previous, episodes, diagnoses, reproductions, origins, table, spec, posterior, config, seed
     )
+    mended = mends(diagnoses, table, episodes, spec, posterior, path)
     return Curation(
-        prescriptions=prescribe(diagnoses, reproductions, hard_set, config),
+        prescriptions=prescribe(diagnoses, reproductions, hard_set, config, mended),
         admissions=admit(episodes, diagnoses, origins, table, config),
         hard_set=hard_set,
         around=_around(diagnoses, reproductions, origins, config),
+        mends=mended,
     )
 
 

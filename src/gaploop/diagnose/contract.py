@@ -4,11 +4,11 @@ These tests come first: a wrong unit, order or rate looks like friction to physi
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from gaploop.core import Episode, Evidence, PolicyContract, Signal
+from gaploop.core import Episode, Evidence, Mend, PolicyContract, Signal
 from gaploop.diagnose.config import DiagnoseConfig
 from gaploop.policies import check_fit
 from gaploop.signals import Permutation, frozen, lag, permutation, rate, ratio
@@ -20,10 +20,15 @@ MOST = 1e6
 
 
 def contract_tests(
-    policy: PolicyContract, episode: Episode, config: DiagnoseConfig
+    policy: PolicyContract, episode: Episode, config: DiagnoseConfig, path: Sequence[Mend] = ()
 ) -> tuple[Evidence, ...]:
-    """All red tests; nothing for a path that agrees with training."""
+    """All red tests; nothing for a path that agrees with training.
+
+    path: what all of a round's logs say of their run-time path (`gaploop.policies.path`): one
+      episode may be too short or too near home to show it.
+    """
     return (
+        *_path(path, episode),
         *_stated(policy, episode),
         *_rate(policy, episode, config),
         *_units(policy, episode),
@@ -44,6 +49,15 @@ def _evidence(
 
 def _span(signal: Signal) -> tuple[float, float]:
     return (float(signal.times[0]), float(signal.times[-1])) if len(signal.times) else (0.0, 0.0)
+
+
+def _path(path: Sequence[Mend], episode: Episode) -> Iterator[Evidence]:
+    for mend in path:
+        test = (
+            "order" if mend.order != tuple(sorted(mend.order)) or min(mend.scale) < 0 else "units"
+        )
+        span = _span(episode.signals["action"])
+        yield _evidence(test, STATED, 1.0, span, f"In all of the round's logs: {mend.sentence}")
 
 
 def _stated(policy: PolicyContract, episode: Episode) -> Iterator[Evidence]:
@@ -166,6 +180,8 @@ def _frozen(episode: Episode) -> Iterator[Evidence]:
         step = np.abs(np.diff(action.values[:, c], prepend=action.values[0, c]))
         moving = step > 0.02 * travel if travel > 0 else np.zeros(len(step), bool)
         for found in frozen(state.values[:, c], state.times, minimum=5, moving=moving):
+            if _came_to_rest(state.values[:, c], state.times, found.span.t0, step):
+                continue  # pressed against something, a joint repeats its place as well
             sentence = (
                 f"{names[c]} repeats {found.value:.6g} for {found.span.frames} frames "
                 "while its command moves."
@@ -173,3 +189,15 @@ def _frozen(episode: Episode) -> Iterator[Evidence]:
             span = (found.span.t0, found.span.t1)
             yield _evidence("frozen", 1.0 / max(found.p_value, 1e-5), float(found.span.frames),
                             span, sentence, "sensor")  # fmt: skip
+
+
+def _came_to_rest(values: np.ndarray, times: np.ndarray, t0: float, step: np.ndarray) -> bool:
+    """Whether a reading had stopped moving before it began to repeat.
+
+    A sensor freezes in mid-motion. A joint that slows down first is held by something.
+    """
+    at = int(np.searchsorted(times, t0 - 1e-9))
+    if at < 2:
+        return False
+    return bool(abs(values[at] - values[at - 1]) + abs(values[at - 1] - values[at - 2])
+                < 0.02 * step[step > 0].mean())  # fmt: skip

@@ -7,11 +7,12 @@ closed loop for interventions only; what the log says is judged by open-loop
 replay, which keeps the policy out of the likelihood.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from gaploop.core import Attempts, Diagnosis, Episode, InputError, Judgement, Posterior
+from gaploop.core import Attempts, Diagnosis, Episode, InputError, Judgement, Mend, Posterior
 from gaploop.core.protocols import Policy
 from gaploop.diagnose.answer import Findings, probabilities
 from gaploop.diagnose.config import DiagnoseConfig
@@ -35,6 +36,7 @@ def diagnose(
     seed: int,
     *,
     trained: np.ndarray | None = None,
+    path: Sequence[Mend] = (),
 ) -> Diagnosis:
     """Why `episode` failed.
 
@@ -46,12 +48,13 @@ def diagnose(
       config: how much work to do.
       seed: same seed, same answer.
       trained: (M, P) knob rows as the policy was trained on; the nominal when None.
+      path: what all logs of this robot say of their run-time path.
 
     Raises:
       InputError: when the episode lacks a signal the task observes.
     """
     stage = failed_at(world.spec, furthest_stage(world.spec, episode))
-    red = contract_tests(policy.contract, episode, config)
+    red = contract_tests(policy.contract, episode, config, path)
     if any(e.bayes_factor > 20.0 for e in red):
         return contract_answer(episode, red, stage)
     rows = world.space.nominal[None] if trained is None else np.atleast_2d(trained)

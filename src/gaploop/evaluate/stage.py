@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gaploop.core import Exam, HardSet, Prescription, Reproduction, Scenario, digest
+from gaploop.core import Exam, HardSet, Mend, Prescription, Reproduction, Scenario, digest
 from gaploop.core.protocols import Controller, Policy
 from gaploop.evaluate.config import EvaluateConfig
 from gaploop.evaluate.heal import fresh, healed
@@ -25,11 +25,14 @@ def evaluate(
     *,
     policy_id: str = "",
     against_id: str = "",
+    mends: Sequence[Mend] = (),
 ) -> Exam:
     """Old and new policy on the same scenarios with the same noise seeds, one batch each.
 
     `prescriptions` are those whose remedy made `policy`: their predicted lifts are
-    set beside the measured ones in `kept`. Reproductions without a scenario are
+    set beside the measured ones in `kept`. `mends` are those `policy` has and `against`
+    lacks; both are examined on robots as the logs show them, so where the run-time path is
+    at fault, on that path. Reproductions without a scenario are
     not asked about. Raises UnknownNameError for a scenario with a foreign knob.
     """
     spec = world.spec
@@ -39,8 +42,12 @@ def evaluate(
     parts += [r.scenarios for r in asked]
     parts += cousins
     everything = [s for part in parts for s in part]
-    new, new_void = outcomes(world, _controller(policy), everything)
-    old, old_void = outcomes(world, _controller(against), everything)
+    units = [s.unit for s in everything]
+    path = [m.inverse() for m in mends if m.cause == "contract"]
+    # a contract mend and the fault that it mends cancel
+    more = [m for m in mends if m.cause != "contract"]
+    new, new_void = outcomes(world, _controller(policy, more, units), everything)
+    old, old_void = outcomes(world, _controller(against, path, units), everything)
     valid = ~(new_void | old_void)
     edges = np.cumsum([len(p) for p in parts])[:-1]
     news, olds, valids = (np.split(x, edges) for x in (new, old, valid))
@@ -70,10 +77,15 @@ def evaluate(
             (p.bucket, p.lift, 100 * (c.after_k - c.before_k) / c.n)
             for p in prescriptions
             for c in moved
-            if c.bucket == p.bucket and c.n and p.trains
+            if c.bucket == p.bucket and c.n and (p.trains or any(m.cause == p.cause for m in mends))
         ),
     )
 
 
-def _controller(policy: Policy | Controller) -> Controller:
-    return policy if isinstance(policy, Controller) else ChunkRunner(policy)
+def _controller(
+    policy: Policy | Controller, mends: Sequence[Mend], units: Sequence[str]
+) -> Controller:
+    """A runner with these mends and no others: scenarios are told as the old policy meets them."""
+    if isinstance(policy, Controller):
+        return policy
+    return ChunkRunner(policy, mends=mends, units=units)

@@ -10,7 +10,8 @@ detector. No true state, no knob, no start: what a log of a robot has, and no mo
 Sim-to-sim, and called so: the episodes' world is `stand-in`.
 
 A name may carry who watches: `lab-e:3+supervisor`, `+lazy`, `+eager` (see `supervisor`).
-Such a log has a column `intervention`, and a fact of that name a takeover.
+Such a log has a column `intervention`, and a fact of that name a takeover. Or it names a
+fault of the run-time path: `lab-a:3+mm` (see `miswired`).
 
 `--round` is the robot's age in rounds, for families that wear. The loop knows it and
 passes it on; it is not guessed from folders, which may be moved or collected twice.
@@ -41,6 +42,7 @@ from gaploop.core import (
 )
 from gaploop.field.base import checked, collected, staged
 from gaploop.field.families import FAMILIES
+from gaploop.field.miswired import FAULTS, miswired
 from gaploop.field.supervisor import SUPERVISORS, Span, supervise
 from gaploop.field.truth import stand_in
 
@@ -56,6 +58,8 @@ class Lab:
     task: str
     supervisor: str = ""
     """Who watches and takes over; empty for nobody."""
+    fault: str = ""
+    """What the run-time path gets wrong; empty for nothing."""
     timeout_s: float = 600.0
 
     def collect(self, policy: Path, trials: int, seed: int, out: Path, *, round: int = 1) -> None:
@@ -71,8 +75,11 @@ class Lab:
                 "policy": policy.absolute(), "trials": trials, "run-seed": seed, "round": round,
                 "out": part,
             }  # fmt: skip
-            if self.supervisor:
-                given["supervisor"] = self.supervisor
+            given |= {
+                key: value
+                for key, value in (("supervisor", self.supervisor), ("fault", self.fault))
+                if value
+            }
             words = [f"--{key}={value}" for key, value in given.items()]
             words.append("--end-with-parent")
             who = f"The stand-in {self.family}:{self.seed}"
@@ -117,11 +124,15 @@ def _factory(family: str) -> Callable[..., Lab]:
                 f"The stand-in is {family}:SEED, and {number!r} is no number.",
                 hint="It may be followed by who watches, as in 7+supervisor.",
             )
+        lab = Lab(family=family, seed=int(number), task=task)
         for extra in extras:
-            if extra not in SUPERVISORS:
-                raise UnknownNameError("supervisor", extra, SUPERVISORS)
-        who = extras[-1] if extras else ""
-        return Lab(family=family, seed=int(number), task=task, supervisor=who)
+            if extra not in (*SUPERVISORS, *FAULTS):
+                raise UnknownNameError(
+                    "supervisor or fault of the run-time path", extra, (*SUPERVISORS, *FAULTS)
+                )
+            what = "supervisor" if extra in SUPERVISORS else "fault"
+            lab = replace(lab, **{what: extra})
+        return lab
 
     make.__doc__ = f"The family `{family}`: see `gaploop.field.families`."
     return make
@@ -138,13 +149,14 @@ lab_out = _factory("lab-out")
 
 def attempt(
     family: str, seed: int, task: str, policy: Path, trials: int, run_seed: int,
-    round: int = 1, supervisor: str = "",
+    round: int = 1, supervisor: str = "", fault: str = "",
 ) -> list[Episode]:  # fmt: skip
     """Episodes of a policy in a stand-in, as a robot would log them. Diverged ones are left out.
 
     Raises ContractError for a policy that does not fit the robot.
     """
     from gaploop.policies import ChunkRunner, load_policy, require_fit
+    from gaploop.policies.mend import as_new, compose, told
     from gaploop.sim.episodes import to_episodes
     from gaploop.store import seal
 
@@ -152,7 +164,10 @@ def attempt(
     world, loaded = truth.world, load_policy(policy)
     require_fit(loaded.contract, world.spec)
     attempts = truth.attempts(trials, spawn(run_seed, "stand-in", family, seed), round=round)
-    runner = ChunkRunner(loaded)
+    units = truth.units(trials)
+    path = (miswired(world.spec, fault),) if fault else ()
+    mends = compose(path, getattr(loaded, "mends", ()))
+    runner = ChunkRunner(loaded, units=units, mends=mends)
     spans: list[list[Span]] | None = None
     if supervisor:
         who = SUPERVISORS[supervisor]
@@ -164,9 +179,12 @@ def attempt(
         world, attempts, recording, verdict, origin="rollout", policy=seal(policy),
         world_kind="stand-in",
     )  # fmt: skip
-    units = truth.units(trials)
     return [
-        _as_logged(episodes[i], units[i], None if spans is None else (supervisor, spans[i]))
+        _as_logged(
+            as_new(told(episodes[i], path)),
+            units[i],
+            None if spans is None else (supervisor, spans[i]),
+        )
         for i in range(trials)
         if not recording.void[i]
     ]
@@ -214,6 +232,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--run-seed", type=int, required=True, help="of starts and noise")
     parser.add_argument("--round", type=int, default=1, help="age of the robot, in rounds")
     parser.add_argument("--supervisor", default="", choices=["", *SUPERVISORS], help="who watches")
+    parser.add_argument("--fault", default="", choices=["", *FAULTS], help="of the run-time path")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument(
         "--end-with-parent", action="store_true", help="stop when standard input closes"
@@ -234,6 +253,7 @@ def main(words: Sequence[str] | None = None) -> int:
             given.run_seed,
             given.round,
             given.supervisor,
+            given.fault,
         )
         if not episodes:
             raise FieldError(f"All {given.trials} attempts diverged.")

@@ -8,13 +8,15 @@ from gaploop.core.protocols import Policy
 from gaploop.policies.onnx import OnnxPolicy
 
 
-def load_policy(ref: str | Path) -> Policy:
+def load_policy(ref: str | Path, *, mends: bool = True) -> Policy:
     """The policy behind `ref`, ready to be called.
 
     Args:
       ref: a folder with policy.onnx and policy.json, an ONNX file with policy.json
         beside it, a registered name, or `module:Attr` (a class or factory without
         arguments, or an object, with `.contract` and `.chunk`).
+      mends: False leaves out those of the folder, for logs and worlds that are told as
+        the policy behind them meets them.
 
     Raises:
       InputError: for a missing or damaged file.
@@ -23,7 +25,7 @@ def load_policy(ref: str | Path) -> Policy:
     """
     path = Path(ref)
     if path.exists() or path.suffix == ".onnx" or len(path.parts) > 1 or isinstance(ref, Path):
-        return OnnxPolicy.open(path)
+        return OnnxPolicy.open(path, mends=mends)
     thing = registry.load("policies", ref)
     if isinstance(thing, type) or not hasattr(thing, "chunk"):
         try:

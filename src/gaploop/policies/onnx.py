@@ -48,14 +48,14 @@ class OnnxPolicy:
         self._input = self._session.get_inputs()[0].name
 
     @classmethod
-    def open(cls, path: Path) -> "OnnxPolicy":
+    def open(cls, path: Path, *, mends: bool = True) -> "OnnxPolicy":
         """The policy of a folder or of an ONNX file with policy.json beside it.
 
         Raises:
           InputError, ContractError: see `read_contract` and the constructor.
         """
         contract = read_contract(path)
-        return cls(locate(path)[0], contract, read_mends(path))
+        return cls(locate(path)[0], contract, read_mends(path) if mends else ())
 
     def chunk(self, observation: np.ndarray) -> np.ndarray:
         """(n, history * frame) to (n, H, a) float32, in the robot's units.

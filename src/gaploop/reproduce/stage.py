@@ -135,6 +135,7 @@ def _scenario(world: World, episode: Episode, found: Replays, row: int, seed: in
         horizon=world.spec.horizon,
         policy=episode.policy,
         origin=episode.id,
+        unit=episode.unit,
     )
 
 

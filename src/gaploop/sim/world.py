@@ -55,7 +55,7 @@ class World:
         self.model = _compile(xml, self.spec.name)
         self.substeps = _substeps(self.model, self.spec.control_dt)
         self._actuators = _actuators(self.model, self.spec.command)
-        self._threads = threads
+        self.threads = threads
         self._binding = Binding(self.model, self.spec, self.space)
         self._cache: OrderedDict[int, tuple[Batch, list[Reader]]] = OrderedDict()
         self._batch(1)  # resolves every read, so that a typo shows here
@@ -229,7 +229,7 @@ class World:
         if n in self._cache:
             self._cache.move_to_end(n)
             return self._cache[n]
-        batch = Batch(self.model, n, self._threads)
+        batch = Batch(self.model, n, self.threads)
         self._cache[n] = (batch, [Reader(batch, c) for c in self.spec.channels])
         if len(self._cache) > _CACHED:
             self._cache.popitem(last=False)
