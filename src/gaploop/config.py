@@ -6,6 +6,7 @@ refused here with the closest match: a typing error must not become a default.
 
 import dataclasses
 import difflib
+import math
 import tomllib
 import typing
 from pathlib import Path
@@ -25,6 +26,9 @@ from gaploop.reproduce.config import ReproduceConfig
 from gaploop.train.config import TrainConfig
 
 T = TypeVar("T")
+
+MOST = 10**9
+"""Largest count a setting may ask for."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,11 +64,14 @@ class LoopConfig:
 def load(path: Path, cls: type[T]) -> T:
     """The configuration at `path` as a `cls`; raises ConfigError naming file and key."""
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+        # -sig: some editors put a byte order mark in front
+        raw = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (FileNotFoundError, NotADirectoryError):
         raise ConfigError(f"{path} does not exist.", hint="Make one with: gaploop init") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is not TOML: {error}.") from None
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}.") from None
+    except (ValueError, RecursionError) as error:  # no UTF-8, no TOML, a number without end
+        raise ConfigError(f"{path} is not TOML: {str(error).rstrip('.')}.") from None
     return build(cls, raw, str(path))
 
 
@@ -76,11 +83,31 @@ def build(cls: type[T], raw: dict[str, Any], where: str) -> T:
     """
     _refuse_unknown(cls, raw, where)
     try:
-        return msgspec.convert(raw, cls)
+        made = msgspec.convert(raw, cls)
     except msgspec.ValidationError as error:
-        raise ConfigError(f"{where}: {str(error).replace('`', '')}.") from None
+        raise ConfigError(f"{where}: {_plainly(str(error))}.") from None
     except GaploopError as error:
         raise ConfigError(f"{where}: {error}") from None
+    _refuse_boundless(raw, where)
+    return made
+
+
+def _plainly(told: str) -> str:
+    """`Expected int, got str - at $.train.steps` as `train.steps: expected int, got str`."""
+    what, at, place = told.replace("`", "").partition(" - at $.")
+    return f"{place}: {what[0].lower()}{what[1:]}" if at else what
+
+
+def _refuse_boundless(raw: dict[str, Any], where: str, above: str = "") -> None:
+    """NaN, infinity and counts no machine can do; a seed may be any integer."""
+    for key, value in raw.items():
+        name = f"{above}{key}"
+        if isinstance(value, dict):
+            _refuse_boundless(typing.cast(dict[str, Any], value), where, f"{name}.")
+        elif isinstance(value, float) and not math.isfinite(value):
+            raise ConfigError(f"{where}: {name} is {value}; expected a finite number.")
+        elif isinstance(value, int) and name != "seed" and abs(value) > MOST:
+            raise ConfigError(f"{where}: {name} is {value}; at most {MOST} is possible.")
 
 
 def _refuse_unknown(cls: type, raw: dict[str, Any], where: str) -> None:

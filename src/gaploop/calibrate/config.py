@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from gaploop.core import ConfigError
+from gaploop.core.bounds import at_least, share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +67,9 @@ class CalibrateConfig:
                 raise ConfigError(
                     f"calibrate.{name} is {getattr(self, name)}; it must be 1 or more."
                 )
+        at_least(self, "calibrate", 1, "budget")
+        at_least(self, "calibrate", 0, "held_out", "probes", "refine", "price", "count", "floor")
+        share(self, "calibrate", "redraw", "silent", "wide", "edge", "least")
         if self.walkers < 2 * self.ensembles:
             raise ConfigError(
                 f"calibrate.walkers is {self.walkers}; {2 * self.ensembles} or more are needed."

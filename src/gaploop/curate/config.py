@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from gaploop.core.bounds import at_least, share
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurateConfig:
@@ -27,3 +29,8 @@ class CurateConfig:
     """How far training may fall short of a world without the gap; widens predictions downward."""
     remedies: str = ""
     """A TOML file to use instead of the built-in table of remedies."""
+
+    def __post_init__(self) -> None:
+        counts = ("near_misses", "own", "bucket_cap", "worked", "calibrated", "minimum")
+        at_least(self, "curate", 0, *counts)
+        share(self, "curate", "exam_share", "jitter", "shortfall")

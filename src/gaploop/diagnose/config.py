@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from gaploop.core.bounds import at_least, share
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiagnoseConfig:
@@ -27,3 +29,10 @@ class DiagnoseConfig:
     """Replay residual, in units of what healthy replays show, beyond which no hypothesis fits."""
     rate_tolerance: float = 0.05
     """Relative difference of the measured and the declared control rate that is still equal."""
+
+    def __post_init__(self) -> None:
+        at_least(
+            self, "diagnose", 1, "healthy", "proposals", "put_back", "particles", "policy_draws"
+        )
+        at_least(self, "diagnose", 0, "failures", "misfit", "rate_tolerance")
+        share(self, "diagnose", "policy_fails", "reproduced")

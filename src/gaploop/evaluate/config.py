@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from gaploop.core.bounds import at_least, inside, share
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluateConfig:
@@ -15,3 +17,8 @@ class EvaluateConfig:
     """How far a sibling's start moves, as a share of each reset range."""
     heal_rate: float = 0.5
     """The siblings' success rate must lie above this (lower end of its 95 % interval)."""
+
+    def __post_init__(self) -> None:
+        at_least(self, "evaluate", 1, "siblings")
+        share(self, "evaluate", "jitter", "heal_rate")
+        inside(self, "evaluate", "alpha")

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from gaploop.core.bounds import at_least, share
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateConfig:
@@ -24,3 +26,8 @@ class GenerateConfig:
     """Correlation of the disturbance from one control step to the next."""
     attempts: int = 10
     """At most this many attempts a wanted demonstration."""
+
+    def __post_init__(self) -> None:
+        at_least(self, "generate", 1, "demos", "attempts")
+        at_least(self, "generate", 0, "noise")
+        share(self, "generate", "around", "own_knobs", "jitter", "noise_until", "noise_memory")

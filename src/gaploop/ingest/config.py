@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from gaploop.core.bounds import at_least, share
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScreenConfig:
@@ -21,3 +23,8 @@ class ScreenConfig:
     """Share of frames at a limit that is reported."""
     long_lag: float = 0.2
     """Command-to-reading lag in s from which it is a warning, not a fact."""
+
+    def __post_init__(self) -> None:
+        at_least(self, "screen", 1, "gap_frames", "shortest")
+        at_least(self, "screen", 0, "rate_tolerance", "frozen_seconds", "long_lag")
+        share(self, "screen", "short_share", "saturated_share")

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from gaploop.core.bounds import at_least, inside
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseRule:
@@ -17,3 +19,7 @@ class ReleaseRule:
     """Level for the smallest detectable effect."""
     power: float = 0.8
     """Power for the smallest detectable effect."""
+
+    def __post_init__(self) -> None:
+        at_least(self, "release", 0, "worked_margin", "fell_margin", "minimum")
+        inside(self, "release", "alpha", "power")

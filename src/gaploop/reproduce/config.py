@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from gaploop.core.bounds import at_least
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReproduceConfig:
@@ -17,3 +19,7 @@ class ReproduceConfig:
     """Values of the diagnosed knob, from where it stands to where it was trained."""
     seeds: int = 16
     """Attempts a scanned value, the same noise at every value."""
+
+    def __post_init__(self) -> None:
+        at_least(self, "reproduce", 1, "draws", "reruns", "keep", "seeds")
+        at_least(self, "reproduce", 2, "scan")
