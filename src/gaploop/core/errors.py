@@ -68,6 +68,7 @@ class UnknownNameError(UsageError):
         close = difflib.get_close_matches(name, names, n=1)
         guess = f"Did you mean {close[0]!r}? " if close else ""
         listing = ", ".join(names) if names else "none"
+        name = name if len(name) <= 80 else f"{name[:80]}..."
         super().__init__(f"There is no {kind} named {name!r}.", hint=f"{guess}Known: {listing}.")
 
 
