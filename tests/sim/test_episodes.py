@@ -1,10 +1,13 @@
 """Episodes carry what a log holds, what is said of it, and enough to run again."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from gaploop.core import Attempts
+from gaploop.core import Attempts, InputError
 from gaploop.sim import World
+from gaploop.sim.again import again
 from gaploop.sim.episodes import to_episodes
 from gaploop.sim.scenario import compare
 from gaploop.store.datasets import as_stored
@@ -57,13 +60,13 @@ def test_an_episode_runs_again(run):
     world, _, recording, _ = run
     episode = _episodes(run)[2]
     told = episode.fact("attempt")
-    again = Attempts(
+    attempts = Attempts(
         layout=np.array([list(episode.fact("layout").values())]),
         knobs=np.array([list(told["knobs"].values())]),
         seeds=np.array([int(told["seed"])], dtype=np.uint64),
     )
     commands = episode.signals["action"].values[:, None].astype(float)
-    replayed = world.replay(again, commands)
+    replayed = world.replay(attempts, commands)
     assert np.array_equal(replayed.truth["q"][:, 0], recording.truth["q"][:, 2])
     assert compare(replayed, replayed) == "bit-equal"
 
@@ -84,3 +87,12 @@ def test_further_facts_and_parents(run):
     assert [e.fact("note") for e in episodes] == [0, 1, 2]
     assert episodes[1].parents == ("p1",)
     assert all(f.subject == episodes[1].id for f in episodes[1].facts)
+
+
+def test_an_episode_that_does_not_name_its_world_whole_is_no_traceback(run):
+    world, (episode, *_) = run[0], _episodes(run)
+    facts = {f.key: f for f in episode.facts}
+    for value in ("x", {}, {**facts["attempt"].value, "knobs": {}}):
+        changed = replace(facts["attempt"], value=value)
+        with pytest.raises(InputError):
+            again(world, replace(episode, facts=(*episode.facts, changed)))

@@ -1,5 +1,6 @@
 """Whatever happens to a file on the way, reading it is an InputError or nothing changed."""
 
+import json
 import random
 import shutil
 from collections.abc import Callable
@@ -64,3 +65,31 @@ def test_a_single_flipped_bit_in_the_frames_is_found(tmp_path: Path, make: Make)
     path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
     with pytest.raises(InputError, match=r"file-000.parquet cannot be read"):
         list(read_dataset(folder))
+
+
+@pytest.mark.parametrize("name", ["data/chunk-000/file-000.parquet", "meta/gaploop/dataset.json"])
+def test_a_link_to_itself_is_an_input_error(tmp_path: Path, make: Make, name: str) -> None:
+    write_dataset(tmp_path / "d", make(2), fps=20, robot="gantry")
+    file = tmp_path / "d" / name
+    file.unlink()
+    file.symlink_to(file.name)
+    with pytest.raises(InputError, match=file.name):
+        list(read_dataset(tmp_path / "d"))
+
+
+def test_half_a_sidecar_is_not_taken_for_none(tmp_path: Path, make: Make) -> None:
+    write_dataset(tmp_path / "d", make(2), fps=20, robot="gantry")
+    (tmp_path / "d" / "meta" / "gaploop" / "dataset.json").unlink()
+    with pytest.raises(InputError, match=r"dataset\.json is missing"):
+        list(read_dataset(tmp_path / "d"))
+
+
+@pytest.mark.parametrize("value", ["won", [1], {"success": "maybe"}, {}, {"success": 1.5}])
+def test_an_outcome_nobody_can_read_is_named(tmp_path: Path, make: Make, value: object) -> None:
+    write_dataset(tmp_path / "d", make(2), fps=20, robot="gantry")
+    file = tmp_path / "d" / "meta" / "gaploop" / "episodes.jsonl"
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    lines[1]["facts"]["$tuple"][0]["value"] = value
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(InputError, match=r"episodes\.jsonl, line 2: fact 'outcome'"):
+        list(read_dataset(tmp_path / "d"))

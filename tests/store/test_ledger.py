@@ -139,3 +139,31 @@ def test_a_ledger_of_another_format_is_refused(tmp_path: Path) -> None:
     db.close()
     with pytest.raises(WorkcellError, match="format 99"):
         Ledger(tmp_path / "ledger.sqlite")
+
+
+def test_an_emptied_ledger_is_no_new_one(tmp_path: Path) -> None:
+    Workcell.create(tmp_path / "cell", "").close()
+    (tmp_path / "cell" / "ledger.sqlite").write_bytes(b"")
+    with pytest.raises(WorkcellError, match=r"ledger\.sqlite is empty"):
+        Workcell.open(tmp_path / "cell")
+
+
+def test_a_row_whose_json_broke_is_damage(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    db = sqlite3.connect(ledger.path)
+    row = "('k', 's', '1', '{', 'done')"
+    db.execute(f"INSERT INTO runs (key, stage, seed, inputs, status) VALUES {row}")
+    db.commit()
+    db.close()
+    for ask in (ledger.runs, lambda: ledger.find("k")):
+        with pytest.raises(WorkcellError, match=r"ledger.sqlite is damaged") as caught:
+            ask()
+        assert "\n" not in str(caught.value)
+    ledger.close()
+
+
+def test_a_reference_that_is_no_text(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    with pytest.raises(UnknownNameError):
+        ledger.resolve("\udcff")
+    ledger.close()

@@ -100,3 +100,36 @@ def test_a_link_in_a_folder_is_refused(cell: Workcell, tmp_path: Path) -> None:
 def test_an_object_is_no_folder(cell: Workcell) -> None:
     with pytest.raises(WorkcellError, match="There is no folder"):
         cell.objects.tree(cell.objects.put(scenario(1)))
+
+
+def test_a_changed_tree_is_not_handed_out(cell: Workcell, tmp_path: Path) -> None:
+    (tmp_path / "policy").mkdir()
+    (tmp_path / "policy" / "graph").write_bytes(b"abc")
+    digest = cell.objects.put_tree(tmp_path / "policy")
+    stored = cell.objects.tree(digest) / "graph"
+    stored.write_bytes(b"abd")
+    with pytest.raises(WorkcellError, match="is damaged"):
+        cell.objects.tree(digest)
+    stored.write_bytes(b"abc")
+    assert cell.objects.tree(digest) == stored.parent
+
+
+def test_a_value_without_its_arrays_is_made_again(cell: Workcell) -> None:
+    made = 0
+
+    def work() -> dict[str, str]:
+        nonlocal made
+        made += 1
+        return {"value": cell.objects.put(scenario(1, steps=600))}
+
+    def stage() -> str:
+        return cell.cached("train", work, config=None, seed=0, inputs={})["value"]
+
+    digest = stage()
+    assert stage() == digest
+    assert made == 1
+    array = next(f for f in files(cell) if f.read_bytes().startswith(b"\x93NUMPY"))
+    array.unlink()
+    assert stage() == digest
+    assert made == 2
+    assert cell.objects.get(digest, Scenario).controls is not None

@@ -55,7 +55,8 @@ class Episode:
     def success(self) -> bool | None:
         """The judged outcome, None when nobody judged."""
         outcome = self.fact("outcome")
-        return None if outcome is None else bool(outcome["success"])
+        success = None if outcome is None else outcome["success"]
+        return None if success is None else bool(success)
 
 
 def _kept(signal: Signal) -> dict[str, Any]:

@@ -23,16 +23,23 @@ def again(world: World, episode: Episode) -> tuple[Agreement, float]:
             f" a {episode.world} robot.",
             hint="Its reproductions can be run.",
         )
-    if attempt["world"] != world.digest:
+    made_in = str(attempt.get("world", "")) if isinstance(attempt, dict) else ""
+    if made_in != world.digest:
         raise InputError(
-            f"Episode {short(episode.id)} was made in world {short(attempt['world'])}, and this"
+            f"Episode {short(episode.id)} was made in world {short(made_in)}, and this"
             f" one is {short(world.digest)}: the task, its knobs or MuJoCo changed since."
         )
-    attempts = Attempts(
-        layout=np.array([[layout[v.name] for v in world.spec.layout]]),
-        knobs=np.array([[attempt["knobs"][name] for name in world.space.names]]),
-        seeds=np.array([int(attempt["seed"])], dtype=np.uint64),
-    )
+    try:
+        attempts = Attempts(
+            layout=np.array([[layout[v.name] for v in world.spec.layout]]),
+            knobs=np.array([[attempt["knobs"][name] for name in world.space.names]]),
+            seeds=np.array([int(attempt["seed"])], dtype=np.uint64),
+        )
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise InputError(
+            f"Episode {short(episode.id)} cannot be run again: its facts `attempt` and `layout`"
+            f" do not name a world whole ({type(error).__name__}: {error})."
+        ) from error
     commands = episode.signals["action"].values[:, None, :].astype(float)
     recording = world.replay(attempts, commands)
     worst, equal = 0.0, True

@@ -146,9 +146,14 @@ def data_file(info: DatasetInfo, chunk: int, file: int) -> Path:
     """
     root = info.path.resolve()
     path = root / info.data_path.format(chunk_index=chunk, file_index=file)
-    if not path.resolve().is_relative_to(root):
+    try:
+        inside = path.resolve().is_relative_to(root)
+    except (OSError, RuntimeError):  # a link that leads to itself
+        inside = False
+    if not inside:
         raise InputError(
-            f"{info.path / INFO}: data_path {info.data_path!r} leads out of the folder."
+            f"{path} leads out of the folder {root}.",
+            hint="Expected plain files, no links to somewhere else.",
         )
     return path
 
@@ -183,6 +188,8 @@ def _check_pattern(path: Path, pattern: str) -> None:
             plain = name is None or (name in _FIELDS and not conversion)
             if not plain or not re.fullmatch(r"(0?\d{1,2}d)?", spec or ""):
                 raise ValueError(f"data_path {pattern!r} is no pattern of chunk and file index")
+    if not pattern.strip("./"):
+        raise InputError(f"{path}: data_path is {pattern!r}; expected a pattern such as {DATA}.")
     if pattern.startswith("/") or ".." in Path(pattern).parts or "\0" in pattern:
         raise InputError(f"{path}: data_path {pattern!r} leads out of the folder.")
 

@@ -1,10 +1,14 @@
 """The small tables of a dataset: tasks, episodes, and the sidecar's lines."""
 
+import os
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import numpy as np
 
 from gaploop.core.errors import InputError
+from gaploop.core.label import Label
 from gaploop.store import codec
 from gaploop.store import datasets_layout as layout
 from gaploop.store.arrow import pa, pq
@@ -94,7 +98,12 @@ def _follows(places: np.ndarray) -> np.ndarray:
 
 def load_sidecar(info: DatasetInfo) -> DatasetSidecar | None:
     path = info.path / layout.SIDECAR
-    if not path.exists():
+    if not os.path.lexists(path):
+        if os.path.lexists(info.path / layout.SIDECAR_EPISODES):
+            raise InputError(
+                f"{path} is missing, and {layout.SIDECAR_EPISODES} is there.",
+                hint="Copy the dataset again: without it nobody knows what its episodes were.",
+            )
         return None
     with reading(path):
         side = codec.loads(path.read_bytes(), DatasetSidecar)
@@ -105,6 +114,25 @@ def load_sidecar(info: DatasetInfo) -> DatasetSidecar | None:
             if len(meaning.columns) not in (0, width) or (meaning.scalar and width != 1):
                 raise ValueError(f"signal {key!r} does not fit the features")
     return side
+
+
+class _Outcome(msgspec.Struct):
+    """What the stages read of the fact `outcome`; it may say more."""
+
+    success: bool | None
+    margin: float | None = None
+
+
+_FACTS: dict[str, Any] = {"outcome": _Outcome, "layout": dict[str, float] | list[float]}
+"""Facts that the stages reckon with, and what they have to be."""
+
+
+def _check_fact(fact: Label) -> None:
+    if fact.key in _FACTS:
+        try:
+            msgspec.convert(fact.value, _FACTS[fact.key])
+        except msgspec.ValidationError as error:
+            raise ValueError(f"fact {fact.key!r}: {error}") from error
 
 
 class Lines:
@@ -124,7 +152,10 @@ class Lines:
             with self.path.open("rb") as file:
                 file.seek(int(self._starts[index]))
                 content = file.read(int(self._starts[index + 1] - self._starts[index]))
-            return codec.loads(content, EpisodeSidecar)
+            line = codec.loads(content, EpisodeSidecar)
+            for fact in line.facts:
+                _check_fact(fact)
+            return line
         except (OSError, ValueError) as error:
             raise self.error(index, str(error)) from error
 

@@ -8,16 +8,18 @@ import contextlib
 import json
 import sqlite3
 import weakref
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from gaploop.core.errors import UnknownNameError, UsageError, WorkcellError
 from gaploop.core.label import Label
 from gaploop.core.runs import Run
 from gaploop.store import codec
 from gaploop.store.cache import run_key
+
+T = TypeVar("T")
 
 _VERSION = 1
 _TABLES = {
@@ -60,8 +62,10 @@ class EpisodeRow:
 class Ledger:
     """The ledger file of one workcell."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, new: bool = True) -> None:
+        """new: whether an empty file may become a ledger; a workcell that had one lost it."""
         self.path = path
+        self._new = new
         self._depth = 0
         with self._guard():
             self._db = sqlite3.connect(path, isolation_level=None, timeout=30.0)
@@ -129,13 +133,14 @@ class Ledger:
             f"SELECT {_RUN} FROM runs WHERE key = ? AND status = 'done' ORDER BY seq DESC LIMIT 1",
             key,
         )
-        return _run(rows[0]) if rows else None
+        return self._told(_run, rows[0]) if rows else None
 
     def runs(self, stage: str | None = None) -> list[Run]:
         """All runs in order, or those of one stage."""
         where, values = ("WHERE stage = ?", (stage,)) if stage is not None else ("", ())
         return [
-            _run(r) for r in self._select(f"SELECT {_RUN} FROM runs {where} ORDER BY seq", *values)
+            self._told(_run, r)
+            for r in self._select(f"SELECT {_RUN} FROM runs {where} ORDER BY seq", *values)
         ]
 
     def labels(self, subject: str | None = None, key: str | None = None) -> list[Label]:
@@ -149,7 +154,7 @@ class Ledger:
             subject,
             key,
         )
-        return [_label(r) for r in rows]
+        return [self._told(_label, r) for r in rows]
 
     def refs(self) -> dict[str, str]:
         """Every name and what it points to now, in the order the names appeared."""
@@ -160,14 +165,14 @@ class Ledger:
         """Known episodes in order, or those of one dataset."""
         where, values = ("WHERE dataset = ?", (dataset,)) if dataset is not None else ("", ())
         rows = self._select(f"SELECT {_EPISODE} FROM episodes {where} ORDER BY seq", *values)
-        return [_episode(r) for r in rows]
+        return [self._told(_episode, r) for r in rows]
 
     def find_episode(self, id: str) -> EpisodeRow | None:
         """Where the episode with this id lies; the first dataset that holds it."""
         rows = self._select(
             f"SELECT {_EPISODE} FROM episodes WHERE id = ? ORDER BY seq LIMIT 1", id
         )
-        return _episode(rows[0]) if rows else None
+        return self._told(_episode, rows[0]) if rows else None
 
     def resolve(self, ref: str) -> str:
         """The digest behind a name, a digest, or the first digits of one (`ep:3f2a`).
@@ -176,6 +181,7 @@ class Ledger:
           UnknownNameError: when nothing answers to it.
           UsageError: when several digests begin like this.
         """
+        ref = ref.encode(errors="replace").decode()  # a stray byte of a terminal names nothing
         named = self._select(
             "SELECT digest FROM refs WHERE name = ? ORDER BY seq DESC LIMIT 1", ref
         )
@@ -221,6 +227,11 @@ class Ledger:
             version == 0
             and not self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         ):
+            if not self._new:
+                raise WorkcellError(
+                    f"The ledger {self.path} is empty.",
+                    hint="Restore it from a copy; objects and episodes beside it are not touched.",
+                )
             self._make()
         elif version != _VERSION:
             raise WorkcellError(
@@ -255,6 +266,13 @@ class Ledger:
         with self._guard():
             return self._db.execute(query, values).fetchall()
 
+    def _told(self, read: Callable[[tuple[Any, ...]], T], row: tuple[Any, ...]) -> T:
+        """A row as a value; JSON in it that no longer reads is damage like any other."""
+        try:
+            return read(row)
+        except (ValueError, TypeError) as error:
+            raise self._explain(sqlite3.DatabaseError(str(error))) from error
+
     @contextlib.contextmanager
     def _guard(self) -> Generator[None, None, None]:
         try:
@@ -263,17 +281,18 @@ class Ledger:
             raise self._explain(error) from error
 
     def _explain(self, error: sqlite3.Error) -> WorkcellError:
+        reason = " ".join(str(error).split()).rstrip(".")[:160]
         if getattr(error, "sqlite_errorname", "").startswith("SQLITE_FULL"):
             return WorkcellError(
                 f"The disk that holds {self.path} is full.",
                 hint="Free some space and run the same command again; finished work is kept.",
             )
         if isinstance(error, sqlite3.OperationalError):
-            return WorkcellError(f"The ledger {self.path} cannot be used: {error}.")
+            return WorkcellError(f"The ledger {self.path} cannot be used: {reason}.")
         if isinstance(error, sqlite3.IntegrityError):
-            return WorkcellError(f"The ledger {self.path} refused this: {error}.")
+            return WorkcellError(f"The ledger {self.path} refused this: {reason}.")
         return WorkcellError(
-            f"The ledger {self.path} is damaged: {error}.",
+            f"The ledger {self.path} is damaged: {reason}.",
             hint="Restore it from a copy; objects and episodes beside it are not touched.",
         )
 

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -10,9 +11,12 @@ import numpy as np
 
 from gaploop.core.errors import WorkcellError
 from gaploop.store import codec
-from gaploop.store.files import copy_folder, manifest, write_atomic
+from gaploop.store.files import copy_folder, manifest, seal, write_atomic
 
 T = TypeVar("T")
+
+_APART = re.compile(rb'"\$array":"([0-9a-f]{64})"')
+"""An array that lies in a file of its own, in the JSON of a value."""
 
 
 class Objects:
@@ -71,11 +75,16 @@ class Objects:
         """The stored folder; read it, never write to it.
 
         Raises:
-          WorkcellError: when there is none with this digest.
+          WorkcellError: when there is none with this digest, or a file in it changed.
         """
         path = self.path(digest)
         if not path.is_dir():
             raise self._missing(digest, "folder")
+        if seal(path) != digest:
+            raise WorkcellError(
+                f"{path} is damaged: its content does not match its name.",
+                hint="Delete the folder and run the stage that made it again.",
+            )
         return path
 
     def path(self, digest: str) -> Path:
@@ -87,6 +96,17 @@ class Objects:
     def has(self, digest: str) -> bool:
         """Whether an object or a tree with this digest is stored."""
         return self.path(digest).exists()
+
+    def whole(self, digest: str) -> bool:
+        """Whether it is stored with all its arrays, so that a stage need not run again."""
+        path = self.path(digest)
+        if path.is_dir():
+            return True
+        try:
+            arrays = _APART.findall(path.read_bytes())
+        except OSError:
+            return False
+        return all(self.has(name.decode()) for name in arrays)
 
     def _put_array(self, array: np.ndarray) -> str:
         buffer = io.BytesIO()

@@ -31,7 +31,7 @@ CONFIG = "gaploop.toml"
 class Workcell:
     """An open workcell. Use it in a `with`, or close it."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, new: bool) -> None:
         """Use `create` or `open`."""
         self.path = path
         self.tmp = path / "tmp"
@@ -39,7 +39,7 @@ class Workcell:
             for name in ("episodes", "objects", "tmp"):
                 (path / name).mkdir(parents=True, exist_ok=True)
         self.objects = Objects(path / "objects", self.tmp)
-        self.ledger = Ledger(path / "ledger.sqlite")
+        self.ledger = Ledger(path / "ledger.sqlite", new=new)
 
     @classmethod
     def create(cls, path: str | Path, toml_text: str) -> "Workcell":
@@ -53,7 +53,7 @@ class Workcell:
             raise WorkcellError(f"{root} is a workcell already.", hint="Open it instead.")
         if root.exists() and not root.is_dir():
             raise WorkcellError(f"{root} is a file.", hint="Expected a folder, or a new name.")
-        cell = cls(root)
+        cell = cls(root, new=True)
         # the configuration comes last: a folder with one is a whole workcell
         write_atomic(root / CONFIG, toml_text.encode(), cell.tmp)
         return cell
@@ -75,7 +75,7 @@ class Workcell:
             raise WorkcellError(
                 f"{root} has lost its ledger.sqlite.", hint="Restore the file from a copy."
             )
-        return cls(root)
+        return cls(root, new=False)
 
     def __enter__(self) -> "Workcell":
         return self
@@ -154,7 +154,7 @@ class Workcell:
 
     def has(self, digest: str) -> bool:
         """Whether an object, a tree or a dataset with this digest is here."""
-        return self.objects.has(digest) or (self.path / "episodes" / digest).is_dir()
+        return self.objects.whole(digest) or (self.path / "episodes" / digest).is_dir()
 
     def add_dataset(self, folder: Path) -> str:
         """Moves a finished dataset to episodes/ and lists its episodes; returns its digest.
