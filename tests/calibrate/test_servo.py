@@ -152,3 +152,28 @@ def test_real_logs_held_out_gain(request: pytest.FixtureRequest) -> None:
     held = [p for p in paths if gain[p] == 400]
     result = calibrate_servo([p for p in paths if gain[p] != 400], held, ServoConfig(), seed=0)
     assert servo_json(result)["held_out"]["value"] <= 45.0
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda log: log.update(entries=log["entries"][:1]), "has 1 entries"),
+        (lambda log: [e.update(timestamp=1.0) for e in log["entries"]], "does not increase"),
+        (lambda log: [e.update(timestamp=-e["timestamp"]) for e in log["entries"]], "entry 1"),
+        (lambda log: log["entries"][-1].update(timestamp=1e12), "at most"),
+        (
+            lambda log: [e.update(timestamp=1e-300 * i) for i, e in enumerate(log["entries"])],
+            "at most",
+        ),
+        (lambda log: log.update(length=1e300), "`length`"),
+        (lambda log: [e.update(input_volts=-7.4) for e in log["entries"]], "supply"),
+    ],
+)
+def test_a_log_no_fit_can_use_is_named(tmp_path: Path, change, words: str) -> None:
+    path = _file(tmp_path / "log.json", np.zeros(50), np.zeros(50), 100.0, "sweep")
+    log = json.loads(path.read_text())
+    change(log)
+    path.write_text(json.dumps(log))
+    with pytest.raises(InputError, match=words) as caught:
+        load_servo_logs([path])
+    assert str(path) in str(caught.value)

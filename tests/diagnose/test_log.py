@@ -145,3 +145,11 @@ def test_real_servo_logs_show_sag_and_no_contract_fault() -> None:
 def test_same_log_same_answer() -> None:
     one, two = _one(_servo()), _one(replace(_servo(), source="elsewhere"))
     assert one == two
+
+
+def test_stamps_of_no_clock_stop_nothing() -> None:
+    episode = _servo()
+    fast = {
+        k: replace(s, times=np.arange(len(s.times)) * 1e-300) for k, s in episode.signals.items()
+    }
+    assert _one(replace(episode, signals=fast)).verdict

@@ -8,6 +8,13 @@ import numpy as np
 
 from gaploop.core import Episode, InputError, Signal, registry
 
+MOST = 1_000_000
+"""Samples a log may have on the common clock."""
+LEAST = 10
+"""Steps a log must have: fewer are no motion to fit."""
+LARGEST = 1e6
+"""Beyond any rig, in SI units; a figure above it is a slip."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServoLogs:
@@ -67,6 +74,8 @@ def load_servo_logs(paths: Sequence[Path], dt: float | None = None) -> ServoLogs
     if not episodes:
         raise InputError("No servo log was given.", hint="Give at least one log file.")
     rigs = [_rig(e) for e in episodes]
+    for episode in episodes:
+        _timed(episode)
     periods = [1.0 / e.signals["observation.state"].rate for e in episodes]
     step = float(dt or np.median(periods))
     columns = [_resampled(e, rig, step) for e, rig in zip(episodes, rigs, strict=True)]
@@ -99,7 +108,7 @@ def _rig(episode: Episode) -> dict[str, float]:
     stated = episode.fact("rig")
     rig = stated if isinstance(stated, Mapping) else {}
     for key, unit in (("mass", "kg"), ("length", "m"), ("kp", "firmware P gain")):
-        if not isinstance(rig.get(key), (int, float)) or not rig[key] > 0:
+        if not isinstance(rig.get(key), (int, float)) or not 0 < rig[key] < LARGEST:
             raise InputError(
                 f"{episode.source}: the rig's `{key}` is {rig.get(key)!r}.",
                 hint=f"A servo fit needs it as a positive number ({unit}), at the file's top.",
@@ -107,14 +116,29 @@ def _rig(episode: Episode) -> dict[str, float]:
     return {k: float(rig[k]) for k in ("mass", "length", "kp", "vin") if k in rig}
 
 
-def _resampled(episode: Episode, rig: Mapping[str, float], dt: float) -> dict[str, np.ndarray]:
-    state = episode.signals["observation.state"]
-    times = np.asarray(state.times, dtype=float)
-    if np.any(np.diff(times) <= 0):
-        row = int(np.flatnonzero(np.diff(times) <= 0)[0]) + 1
+def _timed(episode: Episode) -> None:
+    """Refuse a log that is no stretch of motion on a clock that goes forward."""
+    steps = np.diff(episode.signals["observation.state"].times)
+    if np.any(steps <= 0):
+        row = int(np.flatnonzero(steps <= 0)[0]) + 1
         raise InputError(
             f"{episode.source}, entry {row}: the stamp does not increase.",
             hint="Run gaploop check on this log.",
+        )
+    if len(steps) < LEAST:
+        raise InputError(
+            f"{episode.source} has {len(steps) + 1} entries.",
+            hint=f"A servo fit needs {LEAST + 1} or more of them in a log.",
+        )
+
+
+def _resampled(episode: Episode, rig: Mapping[str, float], dt: float) -> dict[str, np.ndarray]:
+    times = np.asarray(episode.signals["observation.state"].times, dtype=float)
+    if times[-1] + 1e-9 > MOST * dt:
+        raise InputError(
+            f"{episode.source} lasts {times[-1]:.3g} s at a period of {dt:.3g} s; at most {MOST}"
+            " samples are fitted.",
+            hint="Are the stamps in s? gaploop check looks at them.",
         )
     grid = np.arange(int(np.floor((times[-1] + 1e-9) / dt)) + 1) * dt
     out = {
@@ -134,6 +158,12 @@ def _resampled(episode: Episode, rig: Mapping[str, float], dt: float) -> dict[st
         raise InputError(
             f"{episode.source} has neither input_volts nor the rig's `vin`.",
             hint="Add the supply voltage in V.",
+        )
+    if not ((out["volts"] > 0) & (out["volts"] < LARGEST)).all():
+        raise InputError(
+            f"{episode.source}: its supply goes from {out['volts'].min():g} to"
+            f" {out['volts'].max():g} V.",
+            hint="A servo fit needs input_volts, or the rig's `vin`, as positive numbers in V.",
         )
     # a mean over a few samples: one quantised speed reading is mostly noise
     first = out["position"][:5]

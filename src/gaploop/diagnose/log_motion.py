@@ -13,13 +13,16 @@ from gaploop.signals.spans import spans
 _LONG = 0.1
 """s: a lag above this is more than most simulated servos have."""
 
+_SHORTEST = 1e-6
+"""s between readings; less is no clock of a robot, and windows in s mean nothing on it."""
+
 
 def motion_evidence(episode: Episode, matched: tuple[Pair, ...]) -> Iterator[Evidence]:
     """Residuals between commands and readings, without any model."""
     yield from _at_limit(episode)
     for whole in matched:
         pair = _powered(episode, whole)
-        if len(pair.times) < 20 or pair.dt <= 0:
+        if len(pair.times) < 20 or pair.dt < _SHORTEST:
             continue
         if not (np.isfinite(pair.command).all() and np.isfinite(pair.measured).all()):
             continue

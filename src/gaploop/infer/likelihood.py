@@ -121,7 +121,8 @@ class RobustLikelihood:
 
     def by_block(self, residual: np.ndarray) -> np.ndarray:
         """(M, E, T, d) residuals to (M, E, blocks) nats; a non-finite frame costs dearly."""
-        z2 = (residual / self.scale[..., None, :]) ** 2
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # a constant column
+            z2 = (residual / self.scale[..., None, :]) ** 2
         # a diverged replay has no reading: as far off as a thousand scales
         z2 = np.where(np.isfinite(z2), z2, 1e6)
         loss = 0.5 * (self.nu + 1.0) * np.log1p(z2 / self.nu) * self.temper[..., None, :]

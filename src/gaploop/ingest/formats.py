@@ -6,14 +6,21 @@ from gaploop.core import InputError, registry
 from gaploop.core.protocols import Reader
 
 
+def _there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a name no file can have
+        return False
+
+
 def find_reader(path: Path) -> Reader:
     """The reader that knows `path`.
 
     Raises:
       InputError: when the path is missing, or no reader (or more than one) knows it.
     """
-    if not path.exists():
-        raise InputError(f"There is no file or folder {path}.", hint="Check the path.")
+    if not _there(path):
+        raise InputError(f"There is no file or folder {str(path)[:300]}.", hint="Check the path.")
     readers = [factory() for factory in registry.everything("readers").values()]
     known = [r for r in readers if r.sniff(path)]
     if len(known) == 1:

@@ -101,3 +101,11 @@ def test_a_failure_in_the_name_is_an_outcome_with_its_judge(tmp_path: Path) -> N
 def test_real_logs(data: Path) -> None:
     episodes = list(PendulumReader().read(data / "simple_pendulum"))
     assert len(episodes) == len(list((data / "simple_pendulum").glob("*_measured.csv")))
+
+
+def test_a_byte_order_mark_is_no_fault(tmp_path: Path) -> None:
+    path = _csv(tmp_path / "run_measured.csv")
+    plain = read_pendulum_log(path).id
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert PendulumReader().sniff(path)
+    assert read_pendulum_log(path).id == plain

@@ -110,3 +110,25 @@ def test_real_logs(data: Path) -> None:
     assert all(
         e.signals["observation.state"].rate == pytest.approx(200, rel=0.01) for e in episodes
     )
+
+
+def test_a_byte_order_mark_is_no_fault(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(b"\xef\xbb\xbf" + json.dumps(_log()).encode())
+    assert read_servo_log(path).task == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{"entries": [{"goal_position": ' + "[" * 100_000, "nested too deeply"),
+        ('{"dt": 1e400, "entries": [{"goal_position": 1, "position": 1}]}', "`dt`, but inf"),
+        ('{"dt": 1e308, "entries": [{"goal_position": 1, "position": 1}]}', "`dt`, but 1e"),
+        ('{"mass": 1%s, "entries": [{"timestamp": 0, "goal_position": 1, "position": 1}]}'
+         % ("0" * 400), "`mass`"),
+    ],
+)  # fmt: skip
+def test_numbers_beyond_reason_are_named(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "a.json").write_text(text)
+    with pytest.raises(InputError, match=words):
+        read_servo_log(tmp_path / "a.json")

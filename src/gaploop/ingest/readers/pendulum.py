@@ -147,7 +147,7 @@ def _stem(file: Path) -> str:
 def _looks(file: Path) -> bool:
     if file.suffix.lower() != ".csv" or not file.is_file():
         return False
-    with file.open("r", encoding="utf-8", errors="replace") as stream:
+    with file.open("r", encoding="utf-8-sig", errors="replace") as stream:
         header = [c.strip().lower() for c in stream.readline(4096).split(",")]
     named = any(file.name.endswith(f"{side}.csv") for side in _SIDES)
     return "time" in header and "position" in header and (named or set(_COLUMNS) <= set(header))
@@ -156,7 +156,7 @@ def _looks(file: Path) -> bool:
 def _table(file: Path) -> dict[str, np.ndarray]:
     """Column name to (T,) float64."""
     try:
-        with file.open("r", encoding="utf-8", newline="") as stream:
+        with file.open("r", encoding="utf-8-sig", newline="") as stream:
             rows = list(csv.reader(stream))
     except FileNotFoundError:
         raise InputError(f"There is no file {file}.", hint="Give a pendulum log (CSV).") from None

@@ -30,6 +30,7 @@ _ENTRIES = {
 }
 _HEAD = 65536
 _LARGEST = 1e300  # an integer beyond float range would raise further down
+_LONGEST = 3600.0  # s between two samples; more is another unit or no period
 
 
 class ServoReader:
@@ -105,7 +106,7 @@ def _looks(file: Path) -> bool:
 
 def _load(file: Path) -> Any:
     try:
-        return json.loads(file.read_text(encoding="utf-8"))
+        return json.loads(file.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise InputError(f"There is no file {file}.", hint="Give a servo log in JSON.") from None
     except json.JSONDecodeError as error:
@@ -116,6 +117,8 @@ def _load(file: Path) -> Any:
         ) from None
     except (OSError, ValueError) as error:
         raise InputError(f"{file} cannot be read as text: {error}.") from None
+    except RecursionError:
+        raise InputError(f"{file} is nested too deeply for a log.") from None
 
 
 def _object(file: Path, entry: Any, row: int) -> Mapping[str, Any]:
@@ -165,9 +168,10 @@ def _times(file: Path, data: Mapping[str, Any], entries: list[Any]) -> np.ndarra
             )
         return times - times[0]
     dt = data.get("dt")
-    if not isinstance(dt, (int, float)) or not dt > 0:
+    if not isinstance(dt, (int, float)) or not 0 < dt < _LONGEST:
         raise InputError(
-            f"{file}: entries have no `timestamp` and the file states no period `dt`.",
+            f"{file}: entries have no `timestamp` and the file states no period `dt`"
+            f"{'' if dt is None else f', but {dt!r}'}."[:300],
             hint="Add one of them, in s.",
         )
     return np.arange(len(entries)) * float(dt)
@@ -177,7 +181,7 @@ def _rig(file: Path, data: Mapping[str, Any]) -> dict[str, Any]:
     rig = {k: data[k] for k in RIG if k in data}
     for key in ("mass", "length", "kp", "vin"):
         value = rig.get(key)
-        if value is not None and not (isinstance(value, (int, float)) and math.isfinite(value)):
+        if value is not None and not (isinstance(value, (int, float)) and abs(value) < _LARGEST):
             raise InputError(f"{file}: `{key}` is {value!r}, expected a number."[:300])
     return rig
 
