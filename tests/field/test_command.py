@@ -129,3 +129,24 @@ def test_a_killed_run_leaves_nothing_in_the_way(copying: str, tmp_path: Path) ->
     hidden = [p.name for p in tmp_path.iterdir() if p.name.startswith(".")]
     assert hidden == [".outing"]
     assert os.listdir(tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    "line", ["x {trials:5d} {out}", "x {seed:zz} {out}", "x {out!r}", "x\0 {out}"]
+)
+def test_what_cannot_be_filled_in_is_refused_at_once(line: str) -> None:
+    with pytest.raises(ConfigError):
+        Command(line)
+
+
+@pytest.mark.parametrize("act", ["os.mkfifo(out)", "open(out, 'w')", "os.symlink('/nowhere', out)"])
+def test_whatever_is_left_instead_of_a_folder_goes(tmp_path: Path, act: str) -> None:
+    line = script(tmp_path, f"import os, sys\nout = sys.argv[1]\n{act}") + " {out}"
+    assert "left no readable" in refused(line, tmp_path)
+
+
+def test_a_link_to_a_dataset_is_no_dataset(tmp_path: Path, log: Log) -> None:
+    source = log(tmp_path / "source")
+    line = script(tmp_path, f"import os, sys\nos.symlink({str(source)!r}, sys.argv[1])") + " {out}"
+    assert "is a link" in refused(line, tmp_path)
+    assert (source / "meta" / "info.json").is_file()

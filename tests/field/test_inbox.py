@@ -3,13 +3,15 @@ import shutil
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from gaploop.core import FieldError
+from gaploop.core import ConfigError, FieldError, Signal
 from gaploop.field import Inbox
-from gaploop.store.datasets import open_dataset, read_dataset
+from gaploop.store.datasets import open_dataset, read_dataset, write_dataset
 from gaploop.testing.fields import check_field
 
 Log = Callable[..., Path]
@@ -124,3 +126,47 @@ def test_an_inbox_that_is_not_there(tmp_path: Path) -> None:
 def test_it_is_a_field(inbox: Path, tmp_path: Path, log: Log) -> None:
     complete(log(inbox / "a"))
     check_field(Inbox(str(inbox), task="peg"), Path("policy"), tmp_path / "work", trials=2)
+
+
+def test_an_inbox_without_a_name_is_not_the_current_folder(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="inbox:FOLDER"):
+        Inbox("").collect(Path("policy"), 2, 0, tmp_path / "out")
+
+
+@pytest.mark.parametrize("kind", ["out", "loop", "nowhere", "pipe"])
+def test_a_log_brings_in_nothing_but_its_own_files(
+    inbox: Path, tmp_path: Path, log: Log, kind: str
+) -> None:
+    extra = log(inbox / "monday") / "extra"
+    if kind == "pipe":
+        os.mkfifo(extra)
+    else:
+        extra.symlink_to({"out": "/etc/hostname", "loop": "..", "nowhere": "/nowhere"}[kind])
+    complete(inbox / "monday")
+    with pytest.raises(FieldError, match=r"extra is no plain file or folder of the log monday"):
+        collect(inbox, tmp_path / "cell" / "a")
+    assert not list((tmp_path / "cell").iterdir())
+
+
+def test_a_note_that_is_none_of_ours_is_passed_over(inbox: Path, tmp_path: Path, log: Log) -> None:
+    note = log(tmp_path / "cell" / "elsewhere") / "meta" / "gaploop" / "inbox.json"
+    complete(log(inbox / "monday", first=2))
+    for text in ("[1]", '{"a": [1]}', "{"):
+        note.write_text(text)
+        shutil.rmtree(tmp_path / "cell" / "a", ignore_errors=True)
+        assert collect(inbox, tmp_path / "cell" / "a") == 2
+
+
+def test_a_log_of_another_robot_is_refused_at_the_door(
+    inbox: Path, tmp_path: Path, log: Log
+) -> None:
+    values = np.zeros((5, 2))
+    narrow = Signal(name="action", unit="m", times=np.arange(5) / 20.0, values=values)
+    (old,) = read_dataset(log(tmp_path / "old", n=1))
+    write_dataset(
+        inbox / "monday", [replace(old, signals={**old.signals, "action": narrow})], fps=20,
+        robot="other",
+    )  # fmt: skip
+    complete(inbox / "monday")
+    with pytest.raises(FieldError, match=r"'action' has 2 numbers a frame.*needs 3: x, y, z"):
+        collect(inbox, tmp_path / "cell" / "a", task="peg")

@@ -38,6 +38,11 @@ def staged(out: Path) -> Iterator[Path]:
         out.parent.mkdir(parents=True, exist_ok=True)
         _sweep(out)
         yield part
+        if part.is_symlink():
+            raise FieldError(
+                f"What the field left is a link to {os.path.realpath(part)}.",
+                hint="Copy the folder there: a link may lead nowhere tomorrow.",
+            )
         if out.exists():
             out.rmdir()
         part.rename(out)
@@ -53,7 +58,10 @@ def _sweep(out: Path) -> None:
         name = path.name
         ours = name.startswith(".") and name.lstrip(".").startswith(f"{out.name}.")
         if ours and name.endswith(".part"):
-            shutil.rmtree(path, ignore_errors=True)
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            else:  # a file, a link, a pipe: whatever somebody's command left
+                path.unlink(missing_ok=True)
 
 
 def checked(folder: Path, who: str, task: str = "") -> int:
@@ -72,11 +80,18 @@ def checked(folder: Path, who: str, task: str = "") -> int:
     if not info.episodes:
         raise FieldError(f"{who} left a folder without a single episode.")
     if task:
-        spec = registry.load("tasks", task)().spec
-        for key in (*(c.key for c in spec.observed), "action"):
+        spec = registry.make("tasks", task).spec
+        needed = {c.key: tuple(c.columns) for c in spec.observed} | {"action": spec.command}
+        for key, columns in needed.items():
             if key not in info.features:
                 raise FieldError(
                     f"{who} left a folder without the feature {key!r}, which task {task!r} needs.",
                     hint=f"It has: {', '.join(sorted(info.features))}.",
+                )
+            width = info.features[key].width
+            if width != len(columns):
+                raise FieldError(
+                    f"{who} left a folder of another robot: its {key!r} has {width} numbers a"
+                    f" frame, and task {task!r} needs {len(columns)}: {', '.join(columns)}."
                 )
     return info.episodes

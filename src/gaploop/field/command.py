@@ -37,10 +37,19 @@ class Command:
 
     def __post_init__(self) -> None:
         try:
-            named = {f for _, f, _, _ in string.Formatter().parse(self.line) if f is not None}
+            parsed = list(string.Formatter().parse(self.line))
+            named = {f for _, f, _, _ in parsed if f is not None}
             words = shlex.split(self.line)
+            if "\0" in self.line:
+                raise ValueError("it holds a zero byte")
         except ValueError as error:
             raise ConfigError(f"The field command {self.line!r} is off: {error}.") from error
+        dressed = [f for _, f, how, conversion in parsed if how or conversion]
+        if dressed:
+            raise ConfigError(
+                f"The field command formats {{{dressed[0]}}}.",
+                hint=f"Write {{{dressed[0]}}} as it is; write a brace as {{{{.",
+            )
         foreign = sorted(named - set(PLACES))
         if foreign:
             raise ConfigError(

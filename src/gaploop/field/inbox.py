@@ -2,13 +2,14 @@
 
 import hashlib
 import json
+import os
 import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
-from gaploop.core import FieldError, GaploopError
+from gaploop.core import ConfigError, FieldError, GaploopError
 from gaploop.field.base import checked, collected, staged
 from gaploop.store.datasets import open_dataset, read_dataset, write_dataset
 
@@ -38,6 +39,10 @@ class Inbox:
     poll_s: float = 0.5
     taken: str = ""
     """Folder of the datasets already made; empty: the folder of `out`, and `episodes` beside it."""
+
+    def __post_init__(self) -> None:
+        if not self.folder:
+            raise ConfigError("The field inbox: names no folder.", hint="Expected inbox:FOLDER.")
 
     def collect(self, policy: Path, trials: int, seed: int, out: Path) -> None:
         """Copy all new complete logs to `out`, as one dataset.
@@ -108,7 +113,16 @@ def _logs(inbox: Path) -> list[Path]:
 def _known(folder: Path) -> set[str]:
     """Content digests of the logs that datasets in `folder` were made of."""
     notes = folder.glob(f"*/{NOTE}") if folder.is_dir() else ()
-    return {content for note in notes for content in json.loads(note.read_text()).values()}
+    return {content for note in notes for content in _noted(note)}
+
+
+def _noted(note: Path) -> set[str]:
+    """The digests in a note; none in a file that only has its name."""
+    try:
+        values: list[object] = list(json.loads(note.read_text()).values())
+    except (OSError, ValueError, AttributeError):
+        return set()
+    return {v for v in values if isinstance(v, str)}
 
 
 def _content(path: Path) -> str:
@@ -121,9 +135,23 @@ def _content(path: Path) -> str:
     return whole.hexdigest()
 
 
+def _plain(log: Path) -> None:
+    """Refuse what cannot be copied, or what would bring in files from outside of the log."""
+    root = os.path.realpath(log)
+    for path in sorted(log.rglob("*")):
+        inside = os.path.realpath(path).startswith(root + os.sep)
+        plain = path.is_file() or (path.is_dir() and not path.is_symlink())
+        if not inside or not plain:
+            raise FieldError(
+                f"{path} is no plain file or folder of the log {log.name}.",
+                hint="Put a log there without links that lead out of it, and without pipes.",
+            )
+
+
 def _gather(logs: Sequence[Path], out: Path) -> None:
     """One log is copied as it is; several of one robot and rate are written as one."""
     if len(logs) == 1:
+        _plain(logs[0])
         shutil.copytree(logs[0], out, ignore=shutil.ignore_patterns(MARKER))
         return
     opened = [open_dataset(p).info for p in logs]
