@@ -108,7 +108,7 @@ class Turn:
 
     @cached_property
     def task(self) -> Task:
-        return registry.load("tasks", self.config.task)()
+        return registry.make("tasks", self.config.task)
 
     @cached_property
     def world(self):
@@ -134,6 +134,7 @@ def field(turn: Turn) -> dict[str, str]:
         if not incoming.exists():
             incoming.parent.mkdir(exist_ok=True)
             folder = turn.policy_folder("policy", 1)
+            turn.policy("policy", 1)  # no robot moves by a policy that does not fit it
             _collect(turn, folder, incoming)
         known = seal(incoming)
         cell.ledger.set_ref(note, known)
@@ -154,8 +155,8 @@ def field_of(config: LoopConfig) -> Field:
     """The field a configuration names: `lab-mix:7`, `inbox:logs/`, `command:...`, module:Attr."""
     name, _, argument = config.field.partition(":")
     if name in registry.names("fields"):
-        return registry.load("fields", name)(argument, task=config.task)
-    return registry.load("fields", config.field)()
+        return registry.make("fields", name, argument, task=config.task)
+    return registry.make("fields", config.field)
 
 
 # -- the stages ---------------------------------------------------------------

@@ -144,7 +144,11 @@ def _meaning(mine: Feature, theirs: Feature) -> list[str]:
 
 
 def _rate(mine: Stated, theirs: float | None) -> list[str]:
-    if mine.value is None or theirs is None or math.isclose(mine.value, theirs, rel_tol=1e-3):
+    if mine.value is None or theirs is None:
+        return []
+    if not isinstance(mine.value, (int, float)) or not isinstance(theirs, (int, float)):
+        return [f"The policy's control rate is {mine.value!r}, the robot's {theirs!r}."]
+    if math.isclose(mine.value, theirs, rel_tol=1e-3):
         return []
     return [f"The policy was trained at {mine.value:g} Hz, the robot runs at {theirs:g} Hz."]
 

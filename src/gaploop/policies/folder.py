@@ -181,10 +181,10 @@ def _unpack(file: Path, golden: _Golden) -> GoldenPairs:
         )
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-            return GoldenPairs(
-                observations=arrays["observations"],
-                actions=arrays["actions"],
-                tolerance=golden.tolerance,
-            )
+            pairs = {name: arrays[name] for name in ("observations", "actions")}
+            for name, array in pairs.items():
+                if array.dtype.kind != "f":
+                    raise ValueError(f"{name} are {array.dtype}, and floats were expected")
+            return GoldenPairs(**pairs, tolerance=golden.tolerance)
     except (KeyError, ValueError, zipfile.BadZipFile) as error:
         raise InputError(f"{file} cannot be read as golden pairs: {error}.") from error
