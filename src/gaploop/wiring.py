@@ -240,9 +240,10 @@ def curate(turn: Turn) -> dict[str, str]:
         spec=turn.task.spec,
         posterior=turn.need("posterior", Posterior),
         path=turn.path(),
+        mend=not (last and last.mends) or turn.ref("candidate", 1) == turn.ref("policy", 1),
     )
     out = {"curation": turn.cell.objects.put(curation)}
-    # kept as the candidate will meet it; the path's faults are out of them already
+    # kept as a candidate will meet it; the path's faults are out of them already
     zeros = [m for m in curation.mends if m.cause != "contract"]
     admitted = [as_new(told(e, zeros)) for e in imitable(curation, episodes)]
     return out | ({"admitted": _dataset(turn, admitted)} if admitted else {})
@@ -253,8 +254,8 @@ def generate(turn: Turn) -> dict[str, str]:
     curation = turn.need("curation", Curation)
     if not any(p.trains for p in curation.prescriptions):
         return {}
-    posterior, around = aimed(turn.need("posterior", Posterior), curation)
-    made = _generated(turn, posterior, around)
+    posterior = aimed(turn.need("posterior", Posterior))
+    made = _generated(turn, posterior, curation.around)
     return made | {"aimed": turn.cell.objects.put(posterior)}
 
 
@@ -323,31 +324,13 @@ def release(turn: Turn) -> dict[str, str]:
 # -- inside -------------------------------------------------------------------
 
 
-def aimed(posterior: Posterior, curation: Curation) -> tuple[Posterior, tuple[Scenario, ...]]:
-    """The robots as a candidate will meet them behind its mends, and the failures it is shown.
-
-    A zero that is mended is no longer to be trained for; units that stay different are
-    shown in turn.
-    """
-    from gaploop.policies.mend import taken_out
-
-    space = posterior.space
-    zeros = [m for m in curation.mends if m.cause != "contract"]
-    units = sorted({*posterior.shifts, *(m.unit for m in zeros)})
-    left: dict[str, np.ndarray] = {}
-    for unit in units:
-        out = taken_out(zeros, unit)
-        out = np.array([out.get(name, 0.0) for name in space.names])
-        left[unit] = posterior.shifts.get(unit, np.zeros(len(space))) - out
-    if not units:
-        return posterior, curation.around
-    rows = np.stack([left[units[i % len(units)]] for i in range(len(posterior.shipped))])
-    around: list[Scenario] = []
-    for scenario in curation.around:
-        out = taken_out(zeros, scenario.unit)
-        moved = scenario.knobs - [out.get(name, 0.0) for name in scenario.knob_names]
-        around.append(replace(scenario, knobs=moved))
-    return replace(posterior, shipped=posterior.shipped + rows, shifts={}), tuple(around)
+def aimed(posterior: Posterior) -> Posterior:
+    """What data is made for: the posterior, its units shown in turn where they differ."""
+    if not posterior.shifts:
+        return posterior
+    shifts = [shift for _, shift in sorted(posterior.shifts.items())]
+    rows = np.stack([shifts[i % len(shifts)] for i in range(len(posterior.shipped))])
+    return replace(posterior, shipped=posterior.shipped + rows, shifts={})
 
 
 def _all_mends(turn: Turn) -> tuple[Mend, ...]:

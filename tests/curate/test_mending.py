@@ -8,7 +8,6 @@ from gaploop.core import (
     Curation,
     Diagnosis,
     Episode,
-    HardSet,
     KnobSpace,
     Mend,
     Posterior,
@@ -117,19 +116,30 @@ def test_the_exam_is_held_on_every_unit_as_it_is(
             assert scenario.knobs[AT] == pytest.approx(expected[scenario.unit], abs=5e-4)
 
 
-def test_data_is_made_for_robots_as_they_are_behind_the_mends(
+def test_training_waits_for_the_mend(
     fleet: list[Episode], diagnosis: Callable[..., Diagnosis]
 ) -> None:
-    posterior = _posterior(a=2e-3, b=-1e-3)
-    failed = diagnosis(fleet[0].id, "mechanical", "joint zero offset")
-    mended = _curate(fleet, [failed], posterior)
-    target, _ = aimed(posterior, mended)
-    assert np.abs(target.shipped[:, AT]).max() < 6e-4
-    left, _ = aimed(posterior, replace(mended, mends=()))
-    assert left.shipped[0::2, AT].mean() == pytest.approx(2e-3, abs=1e-4)
-    assert left.shipped[1::2, AT].mean() == pytest.approx(-1e-3, abs=1e-4)
+    given = [
+        diagnosis(fleet[0].id, "mechanical", "joint zero offset"),
+        diagnosis(fleet[3].id, "execution", "late commands"),
+    ]
+    posterior = _posterior(a=2e-3)
+    curation = _curate(fleet, given, posterior)
+    assert curation.mends
+    assert [p.trains for p in curation.prescriptions] == [False, False]
+    assert "Waits" in curation.prescriptions[1].sentence
+    refused = curate(
+        fleet, given, [], None, CurateConfig(calibrated=9, worked=6), 0, spec=SPEC,
+        posterior=posterior, mend=False,
+    )  # fmt: skip
+    assert refused.mends == ()
+    assert [p.trains for p in refused.prescriptions] == [False, True]
+
+
+def test_data_is_made_for_every_unit_in_turn() -> None:
+    target = aimed(_posterior(a=2e-3, b=-1e-3))
+    assert target.shipped[0::2, AT].mean() == pytest.approx(2e-3, abs=1e-4)
+    assert target.shipped[1::2, AT].mean() == pytest.approx(-1e-3, abs=1e-4)
+    assert not target.shifts
     alike = _posterior()
-    same = Curation(
-        prescriptions=(), admissions=(), hard_set=HardSet(version=1, buckets=()), around=()
-    )
-    assert aimed(alike, same)[0] is alike
+    assert aimed(alike) is alike

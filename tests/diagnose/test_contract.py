@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gaploop.core import Episode, PolicyContract, Signal, declared
+from gaploop.core import Episode, Mend, PolicyContract, Signal, declared
 from gaploop.diagnose.config import DiagnoseConfig
 from gaploop.diagnose.contract import contract_tests
 from gaploop.tasks.peg import Peg
@@ -87,3 +87,40 @@ def test_a_joint_that_freezes_while_commanded() -> None:
     assert frozen.sentence.startswith("y repeats")
     assert frozen.t0 == pytest.approx(1.0)
     assert 1.5 < frozen.t1 <= 2.2  # until the command rests for a moment
+
+
+RAMP = np.interp(np.arange(60), [0, 40], [0.0, -0.06])
+
+
+def _held(values: np.ndarray) -> Episode:
+    log = episode()
+    command = log.signals["action"].values.copy()
+    command[:, 2] = RAMP
+    state = log.signals["observation.state"].values.copy()
+    state[:, 2] = values
+    changed = {
+        key: replace(log.signals[key], values=array)
+        for key, array in (("action", command), ("observation.state", state))
+    }
+    return replace(log, signals={**log.signals, **changed})
+
+
+def test_a_joint_pressed_against_something_is_no_frozen_sensor() -> None:
+    """It slows down before it repeats; a sensor freezes in mid-motion."""
+    way = np.concatenate([RAMP[:1], RAMP[:-1]])
+    frozen, pressed = way.copy(), way.copy()
+    frozen[25:40] = way[25]
+    pressed[25:40] = way[25]
+    pressed[21:25] = way[25] + np.array([2e-3, 4e-4, 4e-6, 1e-6])
+    assert "frozen" in found(_held(frozen))
+    assert "frozen" not in found(_held(pressed))
+
+
+def test_what_all_logs_say_counts_for_each() -> None:
+    mend = Mend(
+        feature="observation.environment_state", cause="contract", order=(0, 1),
+        scale=(1e-3, 1e-3), offset=(0.0, 0.0), sentence="told in mm.",
+    )  # fmt: skip
+    red = contract_tests(policy(), episode(), DiagnoseConfig(), (mend,))
+    assert [(e.test, e.cause) for e in red] == [("units", "contract")]
+    assert "told in mm" in red[0].sentence

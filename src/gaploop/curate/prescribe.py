@@ -71,6 +71,8 @@ def prescribe(
     """One prescription a (cause, kind), in the order first met.
 
     mends: what is mended at once; such a prescription predicts a lift as training does.
+      Then training waits for the next round: a failure met behind the mend may be
+      another one, and an exam of both together would not say which of them helped.
     """
     table = remedies(config.remedies)
     groups: dict[tuple[str, str], list[Diagnosis]] = {}
@@ -85,7 +87,8 @@ def prescribe(
         name = kind if bucket and bucket.scenarios else "calibrated"
         lift = (0.0, 0.0, 0.0)
         mended = [m for m in mends if m.cause == cause]
-        if remedy.trains or mended:
+        trains = remedy.trains and not mends
+        if trains or mended:
             here = [met[i] for i in ids if i in met]
             lift = predicted(here, own_bucket=name == kind, shortfall=config.shortfall)
         probe = next((d.probe for d in group if d.probe), "repeat the attempt with more logging.")
@@ -93,9 +96,11 @@ def prescribe(
         if mended:
             told = "; ".join(dict.fromkeys(m.sentence for m in mended if m.sentence))
             sentence = f"Mended in the policy's folder, without training: {told}. {sentence}"
+        elif remedy.trains and mends:
+            sentence = f"Waits for what is mended first. {sentence}"
         written.append(
             Prescription(
-                cause=cause, remedy=remedy.remedy, trains=remedy.trains, sentence=sentence,
+                cause=cause, remedy=remedy.remedy, trains=trains, sentence=sentence,
                 episodes=ids, bucket=name,
                 lift=100 * lift[0], lift_lo=100 * lift[1], lift_hi=100 * lift[2],
             )

@@ -32,12 +32,15 @@ def curate(
     spec: TaskSpec,
     posterior: Posterior,
     path: Sequence[Mend] = (),
+    mend: bool = True,
 ) -> Curation:
     """What one round's logs become. Nothing enters training unexamined.
 
     A failure's side (exam or trainable) is decided once, by its id; an exam
     scenario is never returned in `around`. What is mended instead of trained is in `mends`;
-    `path` is what the logs' run-time path does to their numbers. Raises UsageError for a
+    `path` is what the logs' run-time path does to their numbers; `mend` False leaves out
+    mends, as after an exam that refused them: they must not keep training away for good.
+    Raises UsageError for a
     diagnosis or reproduction of an episode that is not among `episodes`, ConfigError
     for a table of remedies that is off.
     """
@@ -52,7 +55,7 @@ def curate(
     hard_set = grow(
         previous, episodes, diagnoses, reproductions, origins, table, spec, posterior, config, seed
     )
-    mended = mends(diagnoses, table, episodes, spec, posterior, path)
+    mended = mends(diagnoses, table, episodes, spec, posterior, path) if mend else ()
     return Curation(
         prescriptions=prescribe(diagnoses, reproductions, hard_set, config, mended),
         admissions=admit(episodes, diagnoses, origins, table, config),

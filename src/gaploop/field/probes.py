@@ -3,7 +3,7 @@
 import numpy as np
 
 from gaploop.core import Attempts, TaskSpec
-from gaploop.core.protocols import Controller, Task
+from gaploop.core.protocols import Controller, Planner
 from gaploop.sim import World
 
 
@@ -20,15 +20,13 @@ def trusting_commands(world: World, attempts: Attempts, plain: World) -> float:
     What a clone of the plain simulator knows: no feedback tells it of a gain or a bias.
     """
     same = plain.attempts(len(attempts), 0, layout=shown(world, attempts))
-    sent = plain.rollout(same, expert_in(plain, same)).command
+    sent = plain.rollout(same, plain.task.expert()).command
     return float(np.mean(world.task.judge(world.replay(attempts, sent)).success))
 
 
 def knowing(world: World, attempts: Attempts) -> float:
     """Success rate of the expert with the true state: the ceiling."""
-    return float(
-        np.mean(world.task.judge(world.rollout(attempts, expert_in(world, attempts))).success)
-    )
+    return float(np.mean(world.task.judge(world.rollout(attempts, world.task.expert())).success))
 
 
 def shown(world: World, attempts: Attempts) -> np.ndarray:
@@ -50,12 +48,10 @@ PROBES = {"readings": trusting_readings, "commands": trusting_commands}
 
 
 def expert_in(world: World, attempts: Attempts) -> Controller:
-    """The task's expert, planned for these attempts where it plans."""
-    task: Task = world.task
-    expert = task.expert()
-    plan = getattr(expert, "plan", None)
-    if plan is not None:
-        plan(world, attempts)
+    """The task's expert, planned where it plans: for use inside another controller."""
+    expert = world.task.expert()
+    if isinstance(expert, Planner):
+        expert.plan(world, attempts)
     return expert
 
 
