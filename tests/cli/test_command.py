@@ -154,3 +154,119 @@ def test_check_and_diagnose_answer_on_the_failed_swing_up(capsys):
     assert sum(answer["probabilities"].values()) == pytest.approx(1.0)
     assert answer["not_seen"]
     assert "execution" in answer["probabilities"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["loop", "--no-such-flag"], "--no-such-flag"),
+        (["loop", "--rounds", "many"], "--rounds"),
+        (["loop", "--workcell"], "--workcell"),
+        (["replay"], "ep:3f2a"),
+        (["show", "a", "b"], "b"),
+        (["calibrate", "x", "--system", "hydraulic"], "hydraulic"),
+        (["loop", "--threads", "0"], "--threads is 0"),
+    ],
+)
+def test_a_usage_error_is_one_sentence_or_one_object(capsys, words, said):
+    assert said in fails(capsys, *words, code=2)
+    assert main([words[0], "--json", *words[1:]]) == 2
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["exit"] == 2
+    assert said in answer["error"]
+
+
+@pytest.mark.parametrize("verb", ["check", "diagnose", "ingest"])
+def test_a_name_no_file_can_have(capsys, verb):
+    assert "There is no file" in fails(capsys, verb, "x" * 5000)
+
+
+def test_a_name_that_is_no_text(tmp_path):
+    name = os.fsdecode(b"\xff\xfe")
+    log = tmp_path / f"{name}_measured.csv"
+    try:
+        log.write_text("time,position,velocity,torque\n" + "0,1,1,1\n1,1,1,1\n" * 9)
+    except OSError:
+        pytest.skip("this file system keeps no such name")
+    done = run("check", log)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in run("show", name, "--workcell", tmp_path).stderr
+
+
+def test_a_file_in_place_of_a_workcell(capsys, tmp_path):
+    (tmp_path / "file").write_text("")
+    for verb in ("loop", "train", "show", "log"):
+        fails(capsys, verb, "--workcell", tmp_path / "file", code=2 if verb in "loop train" else 1)
+    assert main(["doctor", "--workcell", str(tmp_path / "gone")]) == 1
+    assert "gaploop init" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--field", "lab-mx:0"], "Did you mean 'lab-mix'"),
+        (["--field", "lab-mix:seven"], "'seven' is no number"),
+        (["--field", "command:robot"], "{out}"),
+        (["--use", "os:path"], "os:path"),
+    ],
+)
+def test_init_refuses_what_the_loop_would_refuse(capsys, tmp_path, words, said):
+    assert said in fails(capsys, "init", tmp_path / "cell", *words, code=2)
+    assert not (tmp_path / "cell").exists()
+
+
+def test_demo_with_a_bad_field_leaves_nothing(capsys, tmp_path):
+    assert "lab-mix" in fails(capsys, "demo", tmp_path / "cell", "--field", "lab-mx:1", code=2)
+    assert not (tmp_path / "cell").exists()
+
+
+def test_show_knows_a_thing_by_its_digest_alone(capsys, tmp_path):
+    from gaploop.core import Decision
+    from gaploop.store import Workcell
+    from gaploop.store.cache import make_run
+
+    with Workcell.create(tmp_path / "cell", "") as cell:
+        decision = Decision(policy="a", against="b", verdict="hold", gates=(), sentence="No.")
+        digest = cell.objects.put(decision)
+        cell.ledger.set_ref("decision@r1", digest)
+        key = cell.ledger.record(make_run("release", config=None, seed=0, inputs={}, extra={}))
+    for ref, inside in ((digest[:10], "sentence"), (key[:10], "stage")):
+        assert main(["show", ref, "--workcell", str(tmp_path / "cell"), "--json"]) == 0
+        assert inside in json.loads(capsys.readouterr().out)["value"]
+
+
+def test_a_full_disk_while_the_report_is_written(capsys, monkeypatch, tmp_path):
+    import errno
+
+    from gaploop.cli import start
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "page.html")
+
+    monkeypatch.setattr(start, "_plugins", full)
+    assert "page.html" in fails(capsys, "doctor", "--workcell", tmp_path)
+
+
+@pytest.mark.parametrize("words", ["", "--help", "loop --help", "show --json", "check gone --json"])
+@pytest.mark.parametrize("output", ["| true", ">&-", "> /dev/full"])
+def test_an_output_that_takes_nothing_is_no_traceback(words, output):
+    if output.endswith("full") and not Path("/dev/full").exists():
+        pytest.skip("no /dev/full here")
+    line = f"{sys.executable} -m gaploop.cli {words} {output}"
+    done = subprocess.run(
+        ["/bin/sh", "-c", line], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_folder_that_was_removed_under_our_feet(tmp_path):
+    here = tmp_path / "here"
+    here.mkdir()
+    line = f"cd {here}; rmdir {here}; {sys.executable} -m gaploop.cli check gone"
+    done = subprocess.run(
+        ["/bin/sh", "-c", line], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("gaploop: There is no file")

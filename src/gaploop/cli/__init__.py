@@ -4,7 +4,9 @@ Only the module of the verb that was asked for is imported, so that help answers
 at once.
 """
 
+import contextlib
 import errno
+import io
 import json
 import os
 import sys
@@ -39,52 +41,115 @@ VERBS: Final = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point of the command. Returns the exit code: 0 done, 1 error, 2 usage."""
     args = list(sys.argv[1:] if argv is None else argv)
+    as_json = "--json" in args
+    _open_output()
+    try:
+        return _answer(args)
+    except BrokenPipeError:
+        # the reader (head, less) left; nothing to say and nowhere to say it
+        _leave_output()
+        return 0
+    except OSError as error:
+        return _fail(_refused(error), 1, as_json)
+    except MemoryError as error:
+        reason = f" ({error})" if str(error) else ""
+        return _fail(f"The memory does not suffice{reason}. Give it less at once.", 1, as_json)
+    except KeyboardInterrupt:
+        return _fail("Stopped. What was finished is kept; run it again to go on.", 130, as_json)
+
+
+def _open_output() -> None:
+    """Standard output that exists and takes any text, whatever the shell did to it."""
+    if sys.stdout is None:  # closed by the shell
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    elif isinstance(sys.stdout, io.TextIOWrapper):
+        # a file name that the terminal's encoding cannot spell is no reason to stop
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def _leave_output() -> None:
+    """What is still buffered goes nowhere, so that leaving does not fail once more."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _answer(args: list[str]) -> int:
     if not args or args[0] in ("-h", "--help", "help"):
-        print(_overview())
+        print(_overview(), flush=True)
         return 0 if args else 2
     if args[0] == "--version":
-        print(f"gaploop {__version__}")
+        print(f"gaploop {__version__}", flush=True)
         return 0
     # help and version above answer without NumPy
     from gaploop.core import GaploopError
 
-    as_json = "--json" in args
-    # a task of one's own lies where the command runs; last, so that it shadows nothing
-    sys.path.append(os.getcwd())
+    with contextlib.suppress(OSError):  # a folder that was removed under our feet
+        # a task of one's own lies where the command runs; last, so that it shadows nothing
+        sys.path.append(os.getcwd())
     try:
-        return _run(args[0], args[1:])
+        code = _run(args[0], args[1:])
     except GaploopError as error:
-        return _fail(str(error), error.exit_code, as_json)
-    except KeyboardInterrupt:
-        return _fail("Stopped. What was finished is kept; run it again to go on.", 130, as_json)
-    except BrokenPipeError:
-        # the reader (head, less) left; nothing to say and nowhere to say it
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS):
-            raise
-        what = f"{error.strerror} ({error.filename})" if error.filename else str(error.strerror)
-        return _fail(f"Could not write: {what}. What was finished is kept.", 1, as_json)
+        return _fail(str(error), error.exit_code, "--json" in args)
+    sys.stdout.flush()  # a full disk behind it is ours to tell
+    return code
 
 
 def _run(verb: str, args: list[str]) -> int:
     import tyro
 
-    from gaploop.core import UnknownNameError
+    from gaploop.core import UnknownNameError, UsageError
 
     if verb not in VERBS:
         raise UnknownNameError("verb", verb, VERBS)
 
     module, name, _ = VERBS[verb]
     command = getattr(import_module(f"gaploop.cli.{module}"), name)
-    return tyro.cli(command, args=args, prog=f"gaploop {verb}").run()
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said):
+            asked = tyro.cli(command, args=args, prog=f"gaploop {verb}")
+    except SystemExit as error:
+        if not error.code:  # --help
+            sys.stdout.flush()
+            raise
+        raise UsageError(_sentence(said.getvalue()), hint=f"See: gaploop {verb} --help") from None
+    return asked.run()
+
+
+def _sentence(box: str) -> str:
+    """What is off, out of the framed text that the parser prints; its help is left out."""
+    # words of the frame's first line are a title, its other lines tell
+    lines = [line.strip("\u2500\u2502\u256d\u256e\u256f\u2570-|+ ") for line in box.splitlines()]
+    told: list[str] = []
+    for line in lines[1:]:
+        if line.startswith(("Got errors", "Argument helptext", "For full helptext", "Perhaps you")):
+            break
+        told.append(line)
+    text = " ".join(" ".join(told).split()) or "The command line cannot be read"
+    return f"{text.rstrip('.:')}."
+
+
+def _refused(error: OSError) -> str:
+    """One sentence on what the system refused, with the path where it names one."""
+    reason = (error.strerror or str(error)).rstrip(".")
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        where = f" ({error.filename})" if error.filename else ""
+        return f"The disk is full{where}. Free some space; what was finished is kept."
+    named = os.fsdecode(error.filename) if isinstance(error.filename, (str, bytes)) else ""
+    if len(named) > 200:
+        named = f"{named[:200]}..."
+    return f"{named or 'A file'} cannot be used: {reason}. What was finished is kept."
 
 
 def _fail(sentence: str, code: int, as_json: bool) -> int:
-    print(f"gaploop: {sentence}", file=sys.stderr)
-    if as_json:
-        print(json.dumps({"error": sentence, "exit": code}))
+    if sys.stderr is not None:
+        print(f"gaploop: {sentence}", file=sys.stderr)
+    try:
+        if as_json:
+            print(json.dumps({"error": sentence, "exit": code}))
+        sys.stdout.flush()
+    except OSError:  # the disk behind standard output is what is full
+        _leave_output()
     return code
 
 

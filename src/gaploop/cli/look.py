@@ -53,15 +53,20 @@ class Show:
         out = Console(self.json)
         with Workcell.open(self.workcell) as cell:
             if self.ref == "last":
-                number = max(current(cell) - 1, 0)
+                number = current(cell)
+                if f"field@r{number}" not in cell.ledger.refs():  # not begun: the one before
+                    number = max(number - 1, 0)
                 for line in story(cell, number):
                     out.say(line)
                 out.result(summary(cell, number))
                 return 0
             digest = cell.ledger.resolve(self.ref)
-            kind = self.ref.partition("@")[0]
+            kind = _kind(cell, self.ref, digest)
             if kind in TYPES:
                 value = cell.objects.get(digest, TYPES[kind])
+                _tree(out, value)
+            elif (run := cell.ledger.find(digest)) is not None:
+                value = run
                 _tree(out, value)
             elif cell.ledger.find_episode(digest) is not None:
                 value = _episode(cell, digest, out)
@@ -69,6 +74,14 @@ class Show:
                 value = _stored(cell, digest, out)
             out.result({"ref": self.ref, "digest": digest, "value": value})
         return 0
+
+
+def _kind(cell: Workcell, ref: str, digest: str) -> str:
+    """What a reference is of: by its own name, or by a name that was given to the digest."""
+    named = [ref, *(name for name, value in cell.ledger.refs().items() if value == digest)]
+    made = [name for run in cell.ledger.runs() for name, d in run.outputs.items() if d == digest]
+    kinds = [*(name.partition("@")[0] for name in named), *made]
+    return next((kind for kind in kinds if kind in TYPES), "")
 
 
 def _tree(out: Console, value: Any, indent: int = 0) -> None:
@@ -174,7 +187,7 @@ class Replay:
         config = load(self.workcell / "gaploop.toml", LoopConfig)
         with Workcell.open(self.workcell) as cell:
             episode = cell.episode(cell.ledger.resolve(self.ref))
-        world = World(registry.load("tasks", config.task)())
+        world = World(registry.make("tasks", config.task))
         verdict, worst = again(world, episode)
         out.say(f"ep:{short(episode.id)}: {verdict} (largest difference {worst:.3g})")
         out.result({"episode": episode.id, "verdict": verdict, "largest_difference": worst})

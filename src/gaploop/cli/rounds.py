@@ -13,8 +13,10 @@ from gaploop.store import Workcell
 
 
 @contextmanager
-def workcell(path: Path) -> Iterator[tuple[Workcell, LoopConfig]]:
+def workcell(path: Path, threads: int = 1) -> Iterator[tuple[Workcell, LoopConfig]]:
     """The workcell at `path`, locked, with its configuration."""
+    if threads < 1:
+        raise UsageError(f"--threads is {threads}; it must be at least 1.")
     config = load(path / "gaploop.toml", LoopConfig)
     with Workcell.open(path) as cell, cell.lock():
         yield cell, config
@@ -51,7 +53,7 @@ class Loop:
         from gaploop.view import report
 
         out = Console(self.json)
-        with workcell(self.workcell) as (cell, config):
+        with workcell(self.workcell, self.threads) as (cell, config):
             total = config.rounds if self.rounds is None else self.rounds
             if total < 1:
                 raise UsageError(f"--rounds is {total}; it must be at least 1.")
@@ -80,7 +82,7 @@ def run_stage(
     from gaploop import loop
     from gaploop.cli.story import story, summary
 
-    with workcell(path) as (cell, config):
+    with workcell(path, threads) as (cell, config):
         now = max(loop.current(cell), 1)
         number = now if number is None else number
         if not 1 <= number <= now:

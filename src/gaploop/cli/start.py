@@ -32,6 +32,15 @@ def _toml(task: str, field: str, seed: int) -> str:
     return TOML.format(task=json.dumps(task), field=json.dumps(field), seed=seed)
 
 
+def _try(task: str, field: str) -> None:
+    """Refuse a task or a field that cannot be made, before a workcell of them is."""
+    from gaploop.config import LoopConfig
+    from gaploop.wiring import field_of
+
+    registry.make("tasks", task)
+    field_of(LoopConfig(task=task, field=field))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Init:
     """Make a workcell, or with --task a commented template of your own task."""
@@ -55,8 +64,8 @@ class Init:
             return self._template(self.task, out)
         from gaploop.store import Workcell
 
-        registry.load("tasks", self.use)
         text = _toml(self.use, self.field, self.seed)
+        _try(self.use, self.field)
         with Workcell.create(self.path, text) as cell:
             out.say(f"wrote {cell.path / 'gaploop.toml'}")
             out.say("next: gaploop doctor, then gaploop loop")
@@ -67,6 +76,7 @@ class Init:
         if path.exists():
             raise UsageError(f"{path} exists.", hint="Name a file that does not.")
         template = resources.files("gaploop.tasks.template").joinpath("task.py.txt")
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(template.read_text(encoding="utf-8"), encoding="utf-8")
         name = path.stem
         out.say(f"wrote {path}: a task that runs as it is; its comments say what to change")
@@ -89,6 +99,10 @@ class Doctor:
         rows = [*_machine(), *_plugins()]
         if (self.workcell / "gaploop.toml").exists():
             rows += _workcell(self.workcell)
+        elif self.workcell != Path():
+            rows.append(
+                ("workcell", False, f"{self.workcell} is none; make one with: gaploop init")
+            )
         for name, ok, text in rows:
             out.say(f"{'ok ' if ok else 'BAD'} {name:<12} {text}")
         bad = [r for r in rows if not r[1]]
@@ -136,7 +150,7 @@ def _workcell(path: Path) -> list[tuple[str, bool, str]]:
     try:
         config = load(path / "gaploop.toml", LoopConfig)
         rows.append(("gaploop.toml", True, f"task {config.task}, field {config.field}"))
-        registry.load("tasks", config.task)()
+        registry.make("tasks", config.task)
         field_of(config)
         with Workcell.open(path) as cell:
             rows.append(("ledger", True, f"{len(cell.ledger.runs())} stage runs"))
@@ -170,13 +184,16 @@ class Demo:
 
     def run(self) -> int:
         from gaploop.cli.rounds import Loop
+        from gaploop.config import LoopConfig, load
         from gaploop.store import Workcell
 
         out = Console(self.json)
         if not (self.path / "gaploop.toml").exists():
+            _try("peg", self.field)
             text = _toml("peg", self.field, self.seed)
             Workcell.create(self.path, text).close()
-        out.say(f"peg insertion against {self.field}, a stand-in: everything here is sim-to-sim")
+        config = load(self.path / "gaploop.toml", LoopConfig)  # a resumed demo keeps its own
+        out.say(f"{config.task} against {config.field}, a stand-in: everything here is sim-to-sim")
         out.say()
         return Loop(
             workcell=self.path, rounds=self.rounds, threads=self.threads, json=self.json
