@@ -160,7 +160,7 @@ def _overview() -> str:
         [
             "gaploop turns a robot's failures into its next capability.",
             "",
-            "usage: gaploop VERB [REF ...] [--group.field VALUE] [--json]",
+            "usage: gaploop VERB [PATH or REF ...] [--flag VALUE] [--json]",
             "",
             *lines,
             "",

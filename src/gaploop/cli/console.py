@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+import shlex
 import sys
 import time
 from collections.abc import Mapping
@@ -65,6 +66,11 @@ def plain(value: Any) -> Any:
     if isinstance(value, Path):
         return str(value)
     return value
+
+
+def inside(workcell: Path) -> str:
+    """` --workcell cell` for a line somebody is to type; nothing for the folder they stand in."""
+    return "" if workcell.resolve() == Path.cwd() else f" --workcell {shlex.quote(str(workcell))}"
 
 
 def percent(k: int, n: int) -> str:

@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from gaploop.cli.console import Console
-from gaploop.core import Diagnosis, InputError, UsageError
+from gaploop.cli.shown import figure, interval, verdict
+from gaploop.core import Diagnosis, Episode, InputError, UsageError
 
 Paths = Annotated[tuple[Path, ...], tyro.conf.Positional]
 
@@ -104,6 +105,7 @@ class Calibrate:
         if not logs:
             raise UsageError("All logs are held out; nothing is left to fit.")
         console.say(f"fit on {len(logs)} logs, held out {len(held_out)}")
+        console.busy("choosing a friction model and fitting it: about a minute")
         result = servo_json(calibrate_servo(logs, held_out, ServoConfig(), self.seed))
         if self.out is not None:
             result["posterior"] = _write(self.out, result["posterior"])
@@ -136,10 +138,22 @@ class Diagnose:
         out = Console(self.json)
         answers: list[Diagnosis] = []
         for path in self.paths:
-            found = diagnose_log(ingest(path)[0])
+            episodes = ingest(path)[0]
+            found = diagnose_log(episodes)
+            well = sum(e.success is True for e in episodes)
+            if well:
+                out.say(
+                    f"{path}: {well} of {len(episodes)} succeeded; only the others are diagnosed"
+                )
+            shared = _shared(found)
             for answer in found:
-                for line in _answer(path, answer):
+                episode = next(e for e in episodes if e.id == answer.episode)
+                for line in _answer(path, episode, answer, shared):
                     out.say(line)
+            if shared:
+                out.say(f"the same for all {len(found)} episodes of {path}")
+                for title, item in shared:
+                    out.say(f"  {title}: {item}")
             answers += found
         shown = [{**asdict(a), "counterfactual": None} for a in answers]
         out.result(shown[0] if len(shown) == 1 else {"diagnoses": shown})
@@ -157,8 +171,11 @@ def _need(paths: Sequence[Path], verb: str) -> None:
         raise UsageError(f"{verb} needs a path.", hint=f"For example: gaploop {verb} my_logs/")
 
 
+_WORST_FIRST = ("error", "warning", "info")
+
+
 def _findings(out: Console, findings: Sequence[Any]) -> None:
-    for finding in findings:
+    for finding in sorted(findings, key=lambda f: _WORST_FIRST.index(f.severity)):
         out.say(f"  {finding.severity:<7} {finding.code}: {finding.message}")
         if finding.fix:
             out.say(f"          fix: {finding.fix}")
@@ -194,11 +211,16 @@ def _write(path: Path, posterior: Any) -> str:
 
 
 def _show_calibration(out: Console, result: dict[str, Any]) -> None:
-    out.say(f"model {result['model']}: {result['verdict']}")
+    out.say(f"friction model {result['model']}: {result['verdict']}")
+    out.say("mean +- sd, unit, 90 % interval, verdict")
     for knob in result["knobs"]:
+        # in the logs' own unit, so that it compares with a data sheet
+        digits = figure(knob["mean"], knob["sd"], "1")
+        unit = "" if knob["unit"] == "1" else knob["unit"]
+        span = interval(knob["lo"], knob["hi"], "1", knob["sd"])
         out.say(
-            f"  {knob['name']:<22} {knob['mean']:>11.4g} +-{knob['sd']:<9.2g} {knob['unit']:<10}"
-            f" [{knob['lo']:.4g}, {knob['hi']:.4g}]  {knob['verdict']}"
+            f"  {knob['name']:<18} {digits[0]:>9} +- {digits[1]:<8} {unit:<9} {span:<20}"
+            f" {knob['verdict']}"
         )
     held_out = result["held_out"]
     if held_out and held_out["value"] is not None:
@@ -209,17 +231,34 @@ def _show_calibration(out: Console, result: dict[str, Any]) -> None:
         )
 
 
-def _answer(path: Path, answer: Diagnosis) -> Iterator[str]:
-    p = answer.probabilities[answer.verdict]
-    kind = f" ({answer.kind})" if answer.kind else ""
-    yield (
-        f"{path} ep:{answer.episode[:8]}: {answer.verdict}{kind}, p {p:.2f};"
-        f" 90 % set: {', '.join(answer.credible)}"
-    )
+_Said = tuple[str, str]
+
+
+def _remarks(answer: Diagnosis) -> list[_Said]:
+    """(title, sentence) of all that stands below the evidence."""
+    found = [("excluded", item) for item in answer.excluded]
+    found += [("not seen", item) for item in answer.not_seen]
+    return [*found, ("next test", answer.probe)] if answer.probe else found
+
+
+def _shared(answers: Sequence[Diagnosis]) -> list[_Said]:
+    """Remarks that every one of several episodes would repeat."""
+    if len(answers) < 2:
+        return []
+    rest = [set(_remarks(a)) for a in answers[1:]]
+    return [said for said in _remarks(answers[0]) if all(said in other for other in rest)]
+
+
+def _answer(
+    path: Path, episode: Episode, answer: Diagnosis, shared: Sequence[_Said]
+) -> Iterator[str]:
+    judged = {True: "succeeded", False: "failed", None: "nobody judged it"}[episode.success]
+    files = [part.rsplit("/", 1)[-1] for part in episode.source.split(" + ") if part]
+    # a folder's episodes are told apart by their file, not by the start of an id alone
+    name = f" {' + '.join(files)}" if files and files != [path.name] else ""
+    yield f"{path}{name} ep:{answer.episode[:8]} ({judged}): {verdict(answer)}"
     for e in answer.evidence:
         yield f"  [{e.t0:.2f}, {e.t1:.2f}] s  {e.sentence}"
-    for title, items in (("excluded", answer.excluded), ("not seen", answer.not_seen)):
-        for item in items:
+    for title, item in _remarks(answer):
+        if (title, item) not in shared:
             yield f"  {title}: {item}"
-    if answer.probe:
-        yield f"  next test: {answer.probe}"

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import tyro
 
-from gaploop.cli.console import Console
+from gaploop.cli.console import Console, inside
+from gaploop.cli.shown import LINES
 from gaploop.core import (
     Curation,
     Decision,
@@ -58,13 +59,20 @@ class Show:
                     number = max(number - 1, 0)
                 for line in story(cell, number):
                     out.say(line)
+                if not number:
+                    out.say("no round is finished yet")
+                    out.say(f"next: gaploop loop{inside(self.workcell)}")
                 out.result(summary(cell, number))
                 return 0
             digest = cell.ledger.resolve(self.ref)
             kind = _kind(cell, self.ref, digest)
             if kind in TYPES:
                 value = cell.objects.get(digest, TYPES[kind])
-                _tree(out, value)
+                if kind in LINES:
+                    for line in LINES[kind](value):
+                        out.say(line)
+                else:
+                    _tree(out, value)
             elif (run := cell.ledger.find(digest)) is not None:
                 value = run
                 _tree(out, value)
@@ -148,16 +156,23 @@ class Log:
         out = Console(self.json)
         with Workcell.open(self.workcell) as cell:
             runs = cell.ledger.runs()
-            names: dict[str, str] = {}
+            # equal results share a digest: the k-th run that made one is its k-th name
+            names: dict[tuple[str, str], list[str]] = {}
             for name, value in cell.ledger.refs().items():
-                names.setdefault(value, name)
+                names.setdefault((name.partition("@")[0], value), []).append(name)
+
+            def named(made: str, digest: str) -> str:
+                left = names.get((made, digest), [f"{made}:{short(digest)}"])
+                return left.pop(0) if len(left) > 1 else left[0]
+
             for run in runs:
                 when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(run.started))
-                made = " ".join(names.get(v, f"{k}:{short(v)}") for k, v in run.outputs.items())
+                made = " ".join(named(k, v) for k, v in run.outputs.items()) or "nothing new"
                 out.say(f"{when}  {run.stage:<10} {run.wall:7.1f} s  -> {made}")
             if not runs:
                 out.say("nothing ran yet")
-            out.say("next: gaploop show last")
+            following = "show last" if runs else "loop"
+            out.say(f"next: gaploop {following}{inside(self.workcell)}")
             out.result({"runs": runs})
         return 0
 

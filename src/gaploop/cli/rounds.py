@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from gaploop.cli.console import Console
+from gaploop.cli.console import Console, inside
 from gaploop.config import LoopConfig, load
 from gaploop.core import Decision, UsageError
 from gaploop.store import Workcell
@@ -66,7 +66,7 @@ class Loop:
             out.busy("report")
             page = report(cell)
             out.say(f"report: {page}")
-            out.say("next: open the report, or gaploop show last")
+            out.say(f"next: open the report, or gaploop show last{inside(self.workcell)}")
             out.result({"rounds": [summary(cell, k) for k in range(1, total + 1)], "report": page})
         return 0
 
@@ -91,7 +91,7 @@ def run_stage(
         run_round(cell, config, number, out, threads, until=stage)
         for line in story(cell, number):
             out.say(line)
-        out.say(f"next: gaploop {following}")
+        out.say(f"next: gaploop {following}{inside(path)}")
         out.result(summary(cell, number))
         if stage != "release":
             return 0

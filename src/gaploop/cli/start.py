@@ -11,7 +11,7 @@ from typing import Annotated
 
 import tyro
 
-from gaploop.cli.console import Console
+from gaploop.cli.console import Console, inside
 from gaploop.core import UsageError, registry
 
 TOML = """\
@@ -68,7 +68,8 @@ class Init:
         _try(self.use, self.field)
         with Workcell.create(self.path, text) as cell:
             out.say(f"wrote {cell.path / 'gaploop.toml'}")
-            out.say("next: gaploop doctor, then gaploop loop")
+            at = inside(self.path)
+            out.say(f"next: gaploop doctor{at}, then gaploop loop{at}")
             out.result({"workcell": cell.path})
         return 0
 
@@ -80,7 +81,7 @@ class Init:
         path.write_text(template.read_text(encoding="utf-8"), encoding="utf-8")
         name = path.stem
         out.say(f"wrote {path}: a task that runs as it is; its comments say what to change")
-        out.say(f'next: put task = "{name}:MyTask" into gaploop.toml, then gaploop doctor')
+        out.say(f"next: python {path}, then gaploop init cell --use {name}:MyTask")
         out.result({"template": path})
         return 0
 
@@ -106,10 +107,11 @@ class Doctor:
         for name, ok, text in rows:
             out.say(f"{'ok ' if ok else 'BAD'} {name:<12} {text}")
         bad = [r for r in rows if not r[1]]
-        following = "loop" if (self.workcell / "gaploop.toml").exists() else "demo"
-        out.say(
-            f"next: gaploop {following}" if not bad else f"{len(bad)} thing(s) to mend, see above"
-        )
+        following = "demo"
+        if (self.workcell / "gaploop.toml").exists():
+            following = f"loop{inside(self.workcell)}"
+        mend = f"to mend: {', '.join(r[0] for r in bad)}; see above"
+        out.say(mend if bad else f"next: gaploop {following}")
         out.result({"checks": [{"name": n, "ok": o, "text": t} for n, o, t in rows]})
         return 1 if bad else 0
 
@@ -192,8 +194,12 @@ class Demo:
             _try("peg", self.field)
             text = _toml("peg", self.field, self.seed)
             Workcell.create(self.path, text).close()
-        config = load(self.path / "gaploop.toml", LoopConfig)  # a resumed demo keeps its own
-        out.say(f"{config.task} against {config.field}, a stand-in: everything here is sim-to-sim")
+        # a demo that is resumed keeps its robot, whatever --field says now
+        config = load(self.path / "gaploop.toml", LoopConfig)
+        out.say(
+            f"{config.task} against {config.field}, a stand-in: everything here is sim-to-sim;"
+            " a round takes about half a minute on two free cores"
+        )
         out.say()
         return Loop(
             workcell=self.path, rounds=self.rounds, threads=self.threads, json=self.json

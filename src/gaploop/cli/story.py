@@ -1,9 +1,11 @@
 """A round in a few lines: what the field said, why it failed, what the exam says, the decision."""
 
+import textwrap
 from collections import Counter
 from collections.abc import Iterator
 
 from gaploop.cli.console import percent
+from gaploop.cli.shown import changes, estimate, lift, reason
 from gaploop.core import (
     Curation,
     Decision,
@@ -12,8 +14,12 @@ from gaploop.core import (
     KnobVerdict,
     Posterior,
 )
-from gaploop.core.units import rescaled
 from gaploop.store import Workcell
+
+_WIDTH = 100
+"""Columns of a line."""
+_TIED = "\u00a0"
+"""A space at which no line breaks: a figure stays with its sd and unit."""
 
 
 def story(cell: Workcell, number: int) -> Iterator[str]:
@@ -36,7 +42,8 @@ def story(cell: Workcell, number: int) -> Iterator[str]:
         *_decision(stored("decision", Decision)),
     ]
     for i, (title, text) in enumerate(rows):
-        yield f"{head if i == 0 else '':<9}{title:<9}{text}"
+        start = f"{head if i == 0 else '':<9}{title:<9}"
+        yield from _wrapped(start, text)
 
 
 def summary(cell: Workcell, number: int) -> dict:
@@ -61,6 +68,17 @@ def summary(cell: Workcell, number: int) -> dict:
     }
 
 
+def _wrapped(start: str, text: str) -> Iterator[str]:
+    if len(start) + len(text) <= _WIDTH:  # rows of a table keep their spaces
+        yield (start + text).replace(_TIED, " ")
+        return
+    lines = textwrap.wrap(
+        text, _WIDTH, initial_indent=start, subsequent_indent=" " * (len(start) + 2),
+        break_on_hyphens=False, break_long_words=False,
+    )  # fmt: skip
+    yield from (line.replace(_TIED, " ") for line in lines)
+
+
 def _field(cell: Workcell, dataset: str) -> Iterator[tuple[str, str]]:
     if dataset:
         rows = cell.ledger.episodes(dataset)
@@ -75,7 +93,7 @@ def _knobs(posterior: Posterior | None, before: Posterior | None) -> Iterator[tu
     known = _identified(posterior)
     bound = [v for v in posterior.verdicts if v.verdict == "at bound"]
     silent = [v.name for v in posterior.verdicts if v.verdict not in ("identified", "at bound")]
-    text = ", ".join(_figure(v) for v in known) or "none"
+    text = ", ".join(estimate(v).replace(" ", _TIED) for v in known) or "none"
     yield "knobs", f"identified: {text}"
     if before is not None:
         seen = {v.name for v in _identified(before)}
@@ -93,22 +111,6 @@ def _knobs(posterior: Posterior | None, before: Posterior | None) -> Iterator[tu
 
 def _identified(posterior: Posterior) -> list[KnobVerdict]:
     return [v for v in posterior.verdicts if v.verdict == "identified"]
-
-
-def _figure(verdict: KnobVerdict) -> str:
-    """`gain 0.874 +-0.0021`, both in the unit that suits the larger one."""
-    factor, unit = rescaled(verdict.unit, max(abs(verdict.mean), verdict.sd))
-    mean = (
-        f"{factor * verdict.mean:.0f}"
-        if factor * abs(verdict.mean) >= 100
-        else (f"{factor * verdict.mean:.3g}")
-    )
-    spread = (
-        f"{factor * verdict.sd:.0f}"
-        if factor * verdict.sd >= 100
-        else (f"{factor * verdict.sd:.2g}")
-    )
-    return f"{verdict.name} {mean} +-{spread}{'' if unit == '1' else ' ' + unit}"
 
 
 def _why(diagnoses: tuple[Diagnosis, ...] | None) -> Iterator[tuple[str, str]]:
@@ -129,8 +131,8 @@ def _remedy(curation: Curation | None) -> Iterator[tuple[str, str]]:
     if curation is None:
         return
     for p in curation.prescriptions:
-        lift = f"{p.lift:+.0f} [{p.lift_lo:+.0f}, {p.lift_hi:+.0f}] points"
-        yield "remedy", f"{p.sentence} Predicts `{p.bucket}` {lift}." if p.trains else p.sentence
+        said = f" Predicts {lift(p.bucket, p.lift, p.lift_lo, p.lift_hi)}." if p.trains else ""
+        yield "remedy", f"{p.sentence}{said}"
 
 
 def _exam(exam: Exam | None) -> Iterator[tuple[str, str]]:
@@ -138,26 +140,12 @@ def _exam(exam: Exam | None) -> Iterator[tuple[str, str]]:
         return
     k, n = sum(s.k for s in exam.scores), sum(s.n for s in exam.scores)
     healed = sum(h.healed for h in exam.healed)
-    yield "exam", f"{percent(k, n)} in simulation; healed {healed} of {len(exam.healed)}"
-    for change in exam.changes:
-        yield (
-            "",
-            (
-                f"  {change.bucket:<24} {change.before_k:>3} -> {change.after_k:>3} of"
-                f" {change.n:<4} {change.direction}"
-            ),
-        )
-    for healed_one in exam.healed:
-        yield (
-            "",
-            (
-                f"  ep:{healed_one.episode[:8]} own {healed_one.own_k}/{healed_one.own_n},"
-                f" siblings {healed_one.before_k} -> {healed_one.siblings_k} of"
-                f" {healed_one.siblings_n}: {'healed' if healed_one.healed else 'not healed'}"
-            ),
-        )
+    said = f"healed {healed} of {len(exam.healed)}" if exam.healed else "no failure to heal"
+    yield "exam", f"{percent(k, n)} in simulation; {said}"
+    for line in changes(exam):
+        yield "", f"  {line}"
 
 
 def _decision(decision: Decision | None) -> Iterator[tuple[str, str]]:
     if decision is not None:
-        yield "release", f"{decision.verdict}. {decision.sentence}"
+        yield "release", f"{decision.verdict}: {reason(decision)}"
