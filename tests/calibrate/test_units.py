@@ -49,9 +49,14 @@ def test_one_bad_unit_of_three_is_found_with_other_knobs_off(world: World) -> No
     assert matter(world, zeros)
 
 
-def test_sound_units_are_nobodys_business(world: World) -> None:
+def test_sound_units_are_known_to_be_sound(world: World) -> None:
     logs = [e for u in "ab" for e in _logs(world, u, gain=1.08, stiffness=3000.0)]
-    assert unit_zeros(world, logs, [1] * len(logs), QUICK) == {}
+    assert not matter(world, unit_zeros(world, logs, [1] * len(logs), QUICK))
+    posterior = calibrate_units(world, logs, [1] * len(logs), QUICK, 0)
+    assert posterior.shifts == {}
+    at = world.space.index("zero_x")
+    assert posterior.sd[at] < 0.3 * world.space.knobs[at].prior.width
+    assert abs(posterior.mean[at]) < 5e-4
 
 
 def test_a_unit_is_where_its_newest_logs_say(world: World) -> None:

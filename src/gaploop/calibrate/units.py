@@ -60,7 +60,10 @@ def calibrate_units(
     *,
     previous: Posterior | None = None,
 ) -> Posterior:
-    """As `calibrate`, for logs of several units; with all zeros where they should be, the same.
+    """As `calibrate`, with the zeros of each unit fitted first; for one unit, too.
+
+    Zeros that are where they should be are taken as known to be: left to the chains, a
+    zero and a bias of a pose would explain each other's contacts.
 
     Args:
       batches: of each episode, the round it was logged in: a unit may wear between them.
@@ -69,17 +72,19 @@ def calibrate_units(
       InputError: an episode that lacks the task's signals.
     """
     zeros = unit_zeros(world, episodes, batches, config)
-    if not matter(world, zeros):
+    if not zeros:
         return calibrate(world, episodes, config, seed, previous=previous)
-    spec, space = world.spec, world.space
-    alike = [
-        told(e, zero_mends(space, zeros[e.unit, b].values, spec, e.unit))
-        for e, b in zip(episodes, batches, strict=True)
-    ]
-    sd = np.max([z.sd for z in zeros.values()], axis=0)
+    spec, space, off = world.spec, world.space, matter(world, zeros)
+    sd = np.max([z.sd if off else np.hypot(z.sd, z.values) for z in zeros.values()], axis=0)
+    alike = list(episodes)
+    if off:
+        alike = [
+            told(e, zero_mends(space, zeros[e.unit, b].values, spec, e.unit))
+            for e, b in zip(episodes, batches, strict=True)
+        ]
     narrow = World(world.task, threads=world.threads, space=_narrowed(space, sd))
     found = calibrate(narrow, alike, config, seed, previous=previous)
-    newest = {unit: zeros[unit, b].values for unit, b in sorted(zeros)}
+    newest = {unit: zeros[unit, b].values for unit, b in sorted(zeros)} if off else {}
     verdicts = tuple(
         replace(v, verdict="identified", redraw_acceptance=0.0) if sd[i] else v
         for i, v in enumerate(found.verdicts)
@@ -99,7 +104,10 @@ def _narrowed(space: KnobSpace, sd: np.ndarray) -> KnobSpace:
 def unit_zeros(
     world: World, episodes: Sequence[Episode], batches: Sequence[int], config: CalibrateConfig
 ) -> dict[tuple[str, int], Zeros]:
-    """(unit, batch) to its zeros; nothing where the newest batch shows nothing to mend."""
+    """(unit, batch) to its zeros, of older batches only where the newest shows some to mend.
+
+    Nothing where the task has no such knob.
+    """
     columns = [i for i, name in enumerate(world.space.names) if mendable(world.space, name)]
     groups: dict[tuple[str, int], list[Episode]] = {}
     for episode, batch in zip(episodes, batches, strict=True):
@@ -113,7 +121,7 @@ def unit_zeros(
     last = max(batches)
     newest = fitted(key for key in groups if key[1] == last)
     if not matter(world, newest):
-        return {}
+        return newest
     return newest | fitted(key for key in groups if key[1] != last)
 
 
