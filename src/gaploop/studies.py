@@ -68,19 +68,25 @@ def searching(config: LoopConfig, demos: int, seed: int, out: Path) -> None:
     )
 
 
-def fine_tuned(config: LoopConfig, demos: int, seed: int, out: Path) -> None:
+def fine_tuned(
+    config: LoopConfig, demos: int, seed: int, out: Path, *,
+    begun: Callable[[Path], None] = lambda policy: None,
+) -> None:  # fmt: skip
     """Full randomisation, then rounds of field trials whose successes are imitated.
 
     Each round trains from scratch on the demonstrations and all successes so far, which
     get `FIELD_SHARE` of the batches: the loop's schedule, and nothing is forgotten. The
     field shows every round what it shows the loop: `config.trials` attempts with that
     round's starts and noise. A round without a success leaves the policy as it is.
+
+    begun: called with the policy before the field; it is what `uniform` makes.
     """
     demonstrations = _shown(config, prior_box(config.task, 1.0, seed), demos, seed)
     won: list[Episode] = []
     with tempfile.TemporaryDirectory() as scratch:
         policy = Path(scratch) / "policy-0"
         _clone(config, [demonstrations], [1.0], seed, policy)
+        begun(policy)
         for number in range(1, config.rounds + 1):
             logs = field_round(config, policy, number, Path(scratch) / f"field-{number}")
             new = successes(logs)

@@ -1,0 +1,288 @@
+"""Are a memoriser, a forgetter, a repaired and an unchanged policy told apart?
+
+On `peg`, each cell plants an old policy that misses the hole in a part of its workspace,
+lets it fail in the field, and examines four new ones by what `evaluate` asks: the
+failures' own scenarios, fresh siblings nobody trained on, and what worked before. The new
+policies are scripted, so that what each can do is known beforehand; it is measured too.
+Sim-to-sim.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from benchmarks.harness import Cell, Result, markdown
+from gaploop.core import (
+    Diagnosis,
+    Episode,
+    Exam,
+    PolicyContract,
+    Reproduction,
+    Scenario,
+    TaskSpec,
+    generator,
+    spawn_many,
+)
+from gaploop.core.protocols import Policy
+from gaploop.curate import CurateConfig, curate
+from gaploop.evaluate import EvaluateConfig, evaluate
+from gaploop.policies import ChunkRunner
+from gaploop.release import ReleaseRule, decide
+from gaploop.sim import World
+from gaploop.sim.episodes import to_episodes
+from gaploop.sim.scenario import attempts_of
+from gaploop.stats import wilson
+from gaploop.studies import prior_box
+from gaploop.tasks.peg import Peg
+from gaploop.testing.blind import Blind
+
+WORKERS = 2
+TRIALS = 24
+FAILURES = 6
+SCENES = 6
+"""Scenarios a failure is met in again: its start, other noise."""
+KINDS = ("memoriser", "forgetter", "repaired", "unchanged")
+CHECKED = 100
+"""Fresh starts on which it is measured what a policy can really do."""
+Aim = Callable[[np.ndarray], np.ndarray]
+"""Where the hole is seen (n, 2) to by how much the policy steers past it (n, 2), m."""
+
+
+def cells(quick: bool) -> list[Cell]:
+    seeds = range(3 if quick else 15)
+    return [Cell(name=f"seed-{s}", parameters={"seed": s}, cost=4.5) for s in seeds]
+
+
+def run(cell: Cell) -> dict[str, Any]:
+    seed, world = cell.parameters["seed"], World(Peg())
+    flaw = Flaw(seed)
+    old = Steering(world.spec, flaw)
+    episodes, scenes = _field(world, old, seed)
+    exam_of = _examiner(world, old, episodes, scenes, seed)
+    new = planted(world, old, flaw, scenes, seed)
+    return {
+        kind: _told(exam_of(policy)) | {"can": _can(world, policy, flaw, seed)}
+        for kind, policy in new.items()
+    } | {"failures": len(scenes)}
+
+
+def table(results: list[Result]) -> str:
+    n = len(results)
+    verdicts = {k: [r.values[k]["verdict"] for r in results] for k in KINDS}
+    right = sum(verdicts[k].count(k) for k in KINDS)
+    rows: list[list[str]] = []
+    for kind in KINDS:
+        mine = [r.values[kind] for r in results]
+        asked, own, healed = (sum(v[key] for v in mine) for key in ("asked", "own", "healed"))
+        fail, work = (np.mean([v["can"][i] for v in mine]) for i in (0, 1))
+        rows.append([
+            kind, *(str(verdicts[kind].count(k)) for k in KINDS), f"{own}/{asked}",
+            f"{healed}/{asked}", str(sum(v["worked"] == "fell" for v in mine)),
+            str(sum(v["release"] == "promote" for v in mine)),
+            f"{100 * fail:.0f} %", f"{100 * work:.0f} %",
+        ])  # fmt: skip
+    header = ["planted", *(f"called {k}" for k in KINDS), "failures that pass their own scenario",
+              "healed, siblings too", "`worked` fell", "promoted", "can: where the old one failed",
+              "can: elsewhere"]  # fmt: skip
+    lo, hi = wilson(right, n * len(KINDS))
+    caught = n - verdicts["memoriser"].count("repaired")
+    return (
+        f"{' '.join((__doc__ or '').split())}\n\n"
+        f"Told apart: {right}/{n * len(KINDS)} [{100 * lo:.0f}, {100 * hi:.0f}] % right. "
+        f"Memorisers caught by the siblings: {caught}/{n}.\n\n{markdown(header, rows)}"
+    )
+
+
+def verdict(exam: Exam) -> str:
+    """Which of the four an exam says, by its three questions alone."""
+    worked = next(c for c in exam.changes if c.bucket == "worked")
+    n = len(exam.healed)
+    if worked.direction == "fell":
+        return "forgetter"
+    if 2 * sum(h.healed for h in exam.healed) > n:
+        return "repaired"
+    if 2 * sum(2 * h.own_k > h.own_n for h in exam.healed) > n:
+        return "memoriser"
+    return "unchanged"
+
+
+# -- the policies -------------------------------------------------------------
+
+
+class Flaw:
+    """The old policy's error: past a line across the workspace it steers aside."""
+
+    def __init__(self, seed: int) -> None:
+        rng = generator(seed, "flaw")
+        angle, way = rng.uniform(0, 2 * np.pi, 2)
+        self.normal = np.array([np.cos(angle), np.sin(angle)])
+        self.edge = rng.uniform(-0.002, 0.006)
+        # the window of the plain simulator is 2.25 mm in x and in y
+        aside = np.array([np.cos(way), np.sin(way)])
+        self.miss = aside / np.abs(aside).max() * rng.uniform(0.0032, 0.0045)
+
+    def here(self, hole: np.ndarray) -> np.ndarray:
+        """(n,) whether it errs at holes (n, 2)."""
+        return hole @ self.normal > self.edge
+
+    def __call__(self, hole: np.ndarray) -> np.ndarray:
+        return np.where(self.here(hole)[:, None], self.miss, 0.0)
+
+
+class Steering(Blind):
+    """A policy that steers past the hole it sees by what `past` says."""
+
+    def __init__(self, spec: TaskSpec, past: Aim) -> None:
+        super().__init__(spec)
+        self._past = past
+
+    def chunk(self, observation: np.ndarray) -> np.ndarray:
+        self.aim = self._past(seen(observation, self.spec))  # type: ignore[assignment]
+        return super().chunk(observation)
+
+
+class Memoriser:
+    """Plays back demonstrations of scenes it has met, frame by frame; else the old policy.
+
+    Trained, by nearest neighbours, on the expert in exactly those scenes.
+    """
+
+    radius = 8e-4
+    """How near a hole must be seen to one it remembers, m."""
+
+    def __init__(self, world: World, old: Policy, scenes: list[Scenario]) -> None:
+        self.spec, self._old = world.spec, old
+        self.contract: PolicyContract = old.contract
+        met = world.rollout(attempts_of(world, scenes), world.task.expert(), observe=True)
+        good = np.flatnonzero(world.task.judge(met).success)
+        assert met.observation is not None
+        self._holes = np.array([scenes[i].layout for i in good])
+        self._frames = met.observation[:, good].transpose(1, 0, 2).astype(float)
+        length = old.contract.chunk
+        held = np.concatenate([met.command[:, good], np.repeat(met.command[-1:, good], length, 0)])
+        self._next = np.stack(
+            [held[t : t + length] for t in range(len(met.command))]
+        ).transpose(2, 0, 1, 3)  # fmt: skip
+
+    def chunk(self, observation: np.ndarray) -> np.ndarray:
+        out = self._old.chunk(observation)
+        apart = seen(observation, self.spec)[:, None] - self._holes
+        nearest = np.linalg.norm(apart, axis=2)
+        for i in np.flatnonzero(nearest.min(axis=1) < self.radius):
+            known = np.flatnonzero(nearest[i] < self.radius)
+            apart = self._frames[known] - observation[i].astype(float)
+            demo, frame = np.unravel_index(
+                (apart**2).sum(axis=2).argmin(), self._frames[known].shape[:2]
+            )
+            out[i] = self._next[known[demo], frame]
+        return out
+
+
+def planted(
+    world: World, old: Policy, flaw: Flaw, scenes: dict[str, list[Scenario]], seed: int
+) -> dict[str, Policy]:
+    """The four new policies of a cell. None is perfect, and none is quite as the old one."""
+    rng = generator(seed, "planted")
+    slight = rng.uniform(-3e-4, 3e-4, (2, 2))
+    starts = np.array([s[0].layout for s in scenes.values()])
+    lost = flaw.miss * rng.choice([-1.0, 1.0])
+    reach = rng.uniform(0.007, 0.014)
+    spot, size = rng.uniform(-0.025, 0.025, 2), rng.uniform(0.0, 0.006)
+    shift = rng.uniform(-0.001, 0.001)
+
+    def near(hole: np.ndarray) -> np.ndarray:
+        """Right around the failures it was trained on, and nowhere else."""
+        far = np.linalg.norm(hole[:, None] - starts, axis=2).min(axis=1) > reach
+        return np.where(far[:, None], lost, 0.0)
+
+    def repaired(hole: np.ndarray) -> np.ndarray:
+        """Right, but for a small spot somewhere."""
+        inside = np.linalg.norm(hole - spot, axis=1) < size
+        return slight[0] + np.where(inside[:, None], flaw.miss, 0.0)
+
+    def unchanged(hole: np.ndarray) -> np.ndarray:
+        """As before, the line a little elsewhere: what is at it comes out otherwise by chance."""
+        return slight[1] + flaw(hole + shift * flaw.normal)
+
+    every = [s for group in scenes.values() for s in group]
+    return {
+        "memoriser": Memoriser(world, old, every),
+        "forgetter": Steering(world.spec, near),
+        "repaired": Steering(world.spec, repaired),
+        "unchanged": Steering(world.spec, unchanged),
+    }
+
+
+def seen(observation: np.ndarray, spec: TaskSpec) -> np.ndarray:
+    """(n, 2) where the hole is seen, mean over the history."""
+    return observation.reshape(len(observation), spec.history, -1)[:, :, 3:5].mean(axis=1)
+
+
+# -- field and exam -----------------------------------------------------------
+
+
+def _field(world: World, old: Policy, seed: int) -> tuple[list[Episode], dict[str, list[Scenario]]]:
+    """Field episodes of the old policy, and the scenes of some that failed, by id."""
+    attempts = world.attempts(TRIALS, seed)
+    recording = world.rollout(attempts, ChunkRunner(old))
+    judged = world.task.judge(recording)
+    episodes = to_episodes(
+        world, attempts, recording, judged, origin="rollout", policy="", world_kind="stand-in"
+    )
+    scenes: dict[str, list[Scenario]] = {}
+    for i in np.flatnonzero(~judged.success)[:FAILURES]:
+        noise = [int(attempts.seeds[i]), *map(int, spawn_many(seed, SCENES - 1, "scene", int(i)))]
+        scenes[episodes[i].id] = [
+            Scenario(
+                task="peg", world=world.digest, layout=attempts.layout[i],
+                knobs=attempts.knobs[i], knob_names=world.space.names, seed=s,
+                horizon=world.spec.horizon, origin=episodes[i].id,
+            )
+            for s in noise
+        ]  # fmt: skip
+    return episodes, scenes
+
+
+def _examiner(
+    world: World, old: Policy, episodes: list[Episode], scenes: dict[str, list[Scenario]], seed: int
+) -> Callable[[Policy], Exam]:
+    """What examines a new policy against the old one, on the hard set the loop would make."""
+    answers = [
+        Diagnosis(episode=e, verdict="policy", kind="own error", probabilities={"policy": 1.0})
+        for e in scenes
+    ]
+    met = [
+        Reproduction(episode=e, reproduced=len(s), n=len(s), scenarios=tuple(s))
+        for e, s in scenes.items()
+    ]
+    known = prior_box("peg", 0.1, seed)
+    made = curate(
+        episodes, answers, met, None, CurateConfig(), seed, spec=world.spec, posterior=known
+    )
+
+    def exam(policy: Policy) -> Exam:
+        config = EvaluateConfig()
+        return evaluate(world, policy, old, made.hard_set, met, made.prescriptions, config, seed)
+
+    return exam
+
+
+def _told(exam: Exam) -> dict[str, Any]:
+    worked = next(c for c in exam.changes if c.bucket == "worked")
+    return {
+        "verdict": verdict(exam),
+        "asked": len(exam.healed),
+        "own": sum(2 * h.own_k > h.own_n for h in exam.healed),
+        "healed": sum(h.healed for h in exam.healed),
+        "worked": worked.direction,
+        "release": decide(exam, ReleaseRule()).verdict,
+    }
+
+
+def _can(world: World, policy: Policy, flaw: Flaw, seed: int) -> list[float]:
+    """Success where the old policy erred and elsewhere, on fresh starts of the plain simulator."""
+    attempts = world.attempts(CHECKED, seed + 1000)
+    success = world.task.judge(world.rollout(attempts, ChunkRunner(policy))).success
+    wrong = flaw.here(attempts.layout)
+    return [float(success[wrong].mean()), float(success[~wrong].mean())]

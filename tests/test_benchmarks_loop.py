@@ -1,0 +1,159 @@
+"""What the benchmarks `loop` and `healed` make of their cells, on figures made up for it."""
+
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gaploop.core import BucketChange, Exam, Healed
+from gaploop.stats import Interval
+from gaploop.studies import RECIPES, recipes
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def loop(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(ROOT)
+    from benchmarks import loop
+
+    return loop
+
+
+@pytest.fixture
+def healed(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(ROOT)
+    from benchmarks import healed
+
+    return healed
+
+
+def made_up(loop: ModuleType, cell: Any) -> Any:
+    """The loop ends at 180 of 200, `half` is at 100, every other rival at 20."""
+    given = cell.parameters
+
+    def policy(*k: int) -> dict[str, Any]:
+        found: dict[str, Any] = {"k": list(k), "n": [200] * len(k), "spent": 5.0}
+        watched = given["family"] == "lab-e"
+        return found | ({"takeovers": [10.0] * len(k)} if watched else {})
+
+    name, rounds = given["recipe"], range(given["rounds"])
+    rivals = {name: policy(100 if name == "half" else 20)}
+    if name == "fine-tuned":
+        rivals["uniform"] = policy(20)
+    values: dict[str, Any] = {"policies": rivals}
+    if name == "loop":
+        values = {
+            "policies": {"loop": policy(0, 60, 120, 180), loop.TUNED: policy(190)},
+            "healed": [[4, 3, 2] for _ in rounds],
+            "kept": [[1, "a", 10.0 * given["seed"], 12.0 * given["seed"]]],
+            "alarm": [k == 0 for k in rounds],
+            "causes": [["sensor", "execution"] for _ in rounds],
+            "training": [[True, 1] for _ in rounds],
+        }
+    return loop.Result(cell=cell, values=values, wall=1.0, cpu=1.0)
+
+
+def test_the_grid_holds_every_recipe_in_every_world(loop: ModuleType) -> None:
+    # `uniform` is measured on the way to `fine-tuned`
+    grid = loop.cells(False)
+    assert len({c.name for c in grid}) == len(grid)
+    for task, families in loop.WORLDS.items():
+        for family, seeds in families.items():
+            mine = [c for c in grid if c.name.startswith(f"{task}/{family}:")]
+            assert len(mine) == seeds * len(recipes(task))
+            assert seeds >= (3 if family == "lab-a" else 5)
+    assert all(c.cost > 0 for c in grid)
+    # two at a time, an hour
+    assert sum(c.cost for c in grid) / loop.WORKERS < 3600
+
+
+def test_quick_is_a_part_that_fits_five_minutes(loop: ModuleType) -> None:
+    assert sum(c.cost for c in loop.cells(True)) / loop.WORKERS < 300
+
+
+def test_the_table_names_the_best_rival(loop: ModuleType) -> None:
+    chosen = [c for c in loop.cells(False) if c.parameters["family"] in ("lab-e", "lab-mix")]
+    page = loop.table([made_up(loop, c) for c in chosen])
+    rows = [line for line in page.splitlines() if line.startswith("| peg   | lab-mix |")]
+    head = [part.strip() for part in rows[0].split("|")]
+    assert head[4].startswith("90 [")
+    assert head[5] == "half"
+    assert head[6].startswith("50 [")
+    assert head[7].startswith("+40 [")
+    assert "| loop, round 2 " in page
+    assert re.search(r"\| lab-e \| loop, round 3 +\| +10 ", page)
+    for recipe in RECIPES:
+        assert f"| {recipe} " in page
+    # of 5 loops of 3 rounds with 4 failures each
+    assert "45/60" in page
+    assert "30/60" in page
+    assert "rank correlation 1.00" in page
+
+
+def test_a_part_of_the_grid_has_a_table_too(loop: ModuleType) -> None:
+    some = [c for c in loop.cells(True) if c.parameters["recipe"] != "loop"]
+    assert "too few for a correlation" in loop.table([made_up(loop, c) for c in some])
+
+
+def test_the_correlation_is_of_ranks_and_its_interval_of_loops(loop: ModuleType) -> None:
+    rng = np.random.default_rng(0)
+    alike = [[(x, x**3) for x in rng.normal(size=3)] for _ in range(12)]
+    assert loop.correlation(alike) == pytest.approx((1.0, 1.0, 1.0))
+    noise = [[tuple(rng.normal(size=2)) for _ in range(3)] for _ in range(12)]
+    rho, lo, hi = loop.correlation(noise)
+    assert lo < rho < hi
+    assert lo < 0 < hi
+
+
+def test_a_difference_is_as_wide_as_both_its_rates(loop: ModuleType) -> None:
+    ours, rival = Interval(mean=0.9, lo=0.8, hi=0.95), Interval(mean=0.5, lo=0.4, hi=0.6)
+    gap = 100 * np.hypot(0.1, 0.1)
+    assert (
+        loop.difference(ours, rival)
+        == f"+40 [{40 - gap:+.0f}, {40 + 100 * np.hypot(0.05, 0.1):+.0f}]"
+    )
+
+
+@pytest.mark.parametrize(
+    ("own", "siblings", "worked", "called"),
+    [
+        (True, True, "unchanged", "repaired"),
+        (True, False, "unchanged", "memoriser"),
+        (True, True, "fell", "forgetter"),
+        (False, False, "unchanged", "unchanged"),
+        (False, False, "fell", "forgetter"),
+    ],
+)
+def test_what_an_exam_says_of_a_policy(
+    healed: ModuleType, own: bool, siblings: bool, worked: Any, called: str
+) -> None:
+    change = BucketChange(
+        bucket="worked", before_k=9, after_k=9, n=10, p_value=1.0, lo=0, hi=0, direction=worked
+    )
+    one = Healed(
+        episode="e", own_k=6 * own, own_n=6, siblings_k=20 * siblings, siblings_n=20, before_k=0,
+        healed=siblings,
+    )  # fmt: skip
+    exam = Exam(
+        policy="new", against="old", hard_set="", scores=(), baseline=(), changes=(change,),
+        healed=(one,) * 3,
+    )  # fmt: skip
+    assert healed.verdict(exam) == called
+
+
+def test_the_planted_policies_are_what_they_are_called(healed: ModuleType) -> None:
+    [cell] = [c for c in healed.cells(True) if c.name == "seed-1"]
+    values = healed.run(cell)
+    can = {kind: values[kind]["can"] for kind in healed.KINDS}
+    failing, elsewhere = 0, 1
+    assert can["memoriser"][failing] < 0.2
+    assert can["memoriser"][elsewhere] > 0.9
+    assert can["forgetter"][elsewhere] < 0.5
+    assert min(can["repaired"]) > 0.8
+    assert can["unchanged"][failing] < 0.2
+    assert values["memoriser"]["own"] == values["memoriser"]["asked"] > 0
+    assert values["memoriser"]["healed"] == 0
