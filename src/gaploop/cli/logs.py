@@ -140,11 +140,10 @@ class Diagnose:
         for path in self.paths:
             episodes = ingest(path)[0]
             found = diagnose_log(episodes)
-            well = sum(e.success is True for e in episodes)
+            well, n = sum(e.success is True for e in episodes), len(episodes)
             if well:
-                out.say(
-                    f"{path}: {well} of {len(episodes)} succeeded; only the others are diagnosed"
-                )
+                rest = "no failure here, so each is read" if well == n else "the others are read"
+                out.say(f"{path}: {well} of {n} succeeded; {rest}")
             shared = _shared(found)
             for answer in found:
                 episode = next(e for e in episodes if e.id == answer.episode)
