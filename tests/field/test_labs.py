@@ -181,3 +181,16 @@ def test_the_log_says_which_unit(policy: Path) -> None:
     assert [e.unit for e in episodes] == ["lab-d:7/1", "lab-d:7/2", "lab-d:7/3", "lab-d:7/1"]
     again = labs.attempt("lab-d", 7, "peg", policy, 4, 1, 3)
     assert {e.id for e in episodes}.isdisjoint(e.id for e in again)
+
+
+def test_the_task_template_has_a_stand_in(tmp_path, monkeypatch):
+    from importlib import resources
+
+    from gaploop.core import registry
+    from gaploop.field.truth import truth_world
+
+    text = resources.files("gaploop.tasks.template").joinpath("task.py.txt").read_text()
+    (tmp_path / "template_task.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    world, knobs = truth_world("lab-mix", 0, registry.load("tasks", "template_task:MyTask")())
+    assert len(knobs) == len(world.space) > len(world.task.spec.knobs)

@@ -7,7 +7,9 @@ millimetre. A person and a nudge are drawn an attempt, all else once a world.
 from collections.abc import Sequence
 from typing import Final
 
-from gaploop.core import Channel, Knob, LayoutVariable, Prior, Target, TaskSpec
+import numpy as np
+
+from gaploop.core import Channel, Knob, KnobError, LayoutVariable, Prior, Target, TaskSpec
 from gaploop.sim import World
 
 PREFIX: Final = "outside_"
@@ -73,8 +75,18 @@ def objects(spec: TaskSpec) -> list[tuple[int, LayoutVariable]]:
 
 
 def servo_force(world: World) -> float:
-    """Largest force of the weakest servo, N."""
-    return float(world.model.actuator_forcerange[:, 1].min())
+    """Largest force of the weakest servo, N.
+
+    Raises KnobError for an actuator without `forcerange`: effects are sized by it.
+    """
+    forces = world.model.actuator_forcerange[:, 1]
+    if not (forces > 0).all():
+        name = world.model.actuator(int(np.argmin(forces))).name
+        raise KnobError(
+            f"Actuator {name!r} has no force limit, by which a stand-in sizes its effects.",
+            hint='Give it forcerange="-F F" in the MJCF.',
+        )
+    return float(forces.min())
 
 
 def _rail(force: float) -> tuple[Knob, ...]:
