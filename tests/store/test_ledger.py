@@ -167,3 +167,10 @@ def test_a_reference_that_is_no_text(tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError):
         ledger.resolve("\udcff")
     ledger.close()
+
+
+def test_a_ledger_nobody_may_write_says_so(tmp_path: Path) -> None:
+    with Workcell.create(tmp_path / "cell", "") as cell:
+        error = sqlite3.OperationalError("attempt to write a readonly database")
+        with pytest.raises(WorkcellError, match="may write to"), cell.ledger._guard():
+            raise error

@@ -288,7 +288,11 @@ class Ledger:
                 hint="Free some space and run the same command again; finished work is kept.",
             )
         if isinstance(error, sqlite3.OperationalError):
-            return WorkcellError(f"The ledger {self.path} cannot be used: {reason}.")
+            shut = "readonly" in reason or "unable to open" in reason
+            hint = "Expected a folder this user may write to; looking at a workcell writes too."
+            return WorkcellError(
+                f"The ledger {self.path} cannot be used: {reason}.", hint=hint if shut else ""
+            )
         if isinstance(error, sqlite3.IntegrityError):
             return WorkcellError(f"The ledger {self.path} refused this: {reason}.")
         return WorkcellError(
