@@ -1,8 +1,8 @@
 """Each stage between the store and its verb: digests in, one call, digests out.
 
 No stage knows the store's names and no stage knows another; this is the only
-place that does, so it is one file, and longer than most. A function here reads what its row in `loop.py` declares and
-returns a digest for each name the row writes.
+place that does, so it is one file, and longer than most. A function here reads
+what its row in `loop.py` declares and returns a digest for each name the row writes.
 """
 
 import inspect
