@@ -270,3 +270,12 @@ def test_a_folder_that_was_removed_under_our_feet(tmp_path):
     )
     assert done.returncode == 1
     assert done.stderr.startswith("gaploop: There is no file")
+
+
+def test_show_knows_every_name_a_round_gives():
+    from gaploop.cli.look import TYPES
+    from gaploop.loop import ROUND, START
+
+    folders = {"field", "data", "admitted", "policy", "candidate"}
+    given = {name for stage in (*START, *ROUND) for name in stage.writes}
+    assert given - folders == set(TYPES)

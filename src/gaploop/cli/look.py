@@ -24,6 +24,7 @@ from gaploop.store import Workcell
 
 TYPES: dict[str, Any] = {
     "posterior": Posterior,
+    "aimed": Posterior,
     "diagnoses": tuple[Diagnosis, ...],
     "reproductions": tuple[Reproduction, ...],
     "curation": Curation,

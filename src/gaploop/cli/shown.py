@@ -167,6 +167,7 @@ def reason(decision: Decision) -> str:
 
 LINES: dict[str, Callable[[Any], Iterator[str]]] = {
     "posterior": _posterior,
+    "aimed": _posterior,
     "diagnoses": _diagnoses,
     "reproductions": _reproductions,
     "curation": _curation,
