@@ -156,3 +156,12 @@ def test_the_start_comes_from_the_log_less_the_candidates_bias():
     assert layout.shape == (2, 1, 2)
     assert layout[0, 0] == pytest.approx([0.010, 0.02])
     assert layout[1, 0] == pytest.approx([0.008, 0.02])
+
+
+def test_a_reading_that_never_moves_is_measured_by_something():
+    t = np.arange(4) * 0.05
+    widths = {"action": 3, "observation.state": 3, "observation.environment_state": 2}
+    log = Episode(
+        signals={k: Signal(name=k, times=t, values=np.zeros((4, d))) for k, d in widths.items()}
+    )
+    assert np.all(Replay(World(Peg()), [log]).range > 0)

@@ -60,3 +60,12 @@ def test_a_mended_log_shows_no_fault_any_more(world: World, contract) -> None:
     logs = _logs(world, contract, "mm")
     found: tuple[Mend, ...] = path_mends(contract, logs)
     assert path_mends(contract, [told(e, found) for e in logs]) == ()
+
+
+def test_a_column_nobody_read_is_no_unit(world: World, contract) -> None:
+    def blank(episode: Episode) -> Episode:
+        state = episode.signals["observation.state"]
+        nothing = replace(state, values=np.full_like(state.values, np.nan))
+        return replace(episode, signals={**episode.signals, "observation.state": nothing})
+
+    assert path_mends(contract, [blank(e) for e in _logs(world, contract, "")]) == ()

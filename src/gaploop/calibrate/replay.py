@@ -63,7 +63,8 @@ class Replay:
         for c in self.channels:
             part = self._stacked[..., at : at + len(c.columns)]
             widest = float(np.ptp(part.reshape(-1, len(c.columns)), axis=0).max())
-            spans += [widest] * len(c.columns)
+            # a reading that never moves has no span to be measured by; one unit hides nothing
+            spans += [widest or 1.0] * len(c.columns)
             at += len(c.columns)
         return np.array(spans)
 

@@ -50,7 +50,10 @@ def _units(contract: PolicyContract, episodes: Sequence[Episode]) -> list[Mend]:
         rows = [_table(s) for s in signals if _table(s).shape[1] == width]
         if key == "action" or not rows or len(rows) < len(episodes) or not width:
             continue
-        away = np.sqrt(np.nanmean((np.concatenate(rows) - mean) ** 2, axis=0))
+        table = np.concatenate(rows)
+        if not np.isfinite(table).any(axis=0).all():  # a column nobody read
+            continue
+        away = np.sqrt(np.nanmean((table - mean) ** 2, axis=0))
         shared = ratio(np.hypot(away, 0.05 * std), std).shared
         # a robot may stay near home, so less than in training is no unit
         if "instead of" in shared.name and shared.factor > 1 and shared.confidence > CONFIDENT:
