@@ -65,10 +65,10 @@ def test_the_grid_holds_every_recipe_in_every_world(loop: ModuleType) -> None:
         for family, seeds in families.items():
             mine = [c for c in grid if c.name.startswith(f"{task}/{family}:")]
             assert len(mine) == seeds * len(recipes(task))
-            assert seeds >= (3 if family == "lab-a" else 5)
+            assert seeds >= (3 if family in ("lab-a", "lab-out") else 5)
     assert all(c.cost > 0 for c in grid)
-    # two at a time, an hour
-    assert sum(c.cost for c in grid) / loop.WORKERS < 3600
+    # two at a time, an hour and a minute
+    assert sum(c.cost for c in grid) / loop.WORKERS < 3660
 
 
 def test_quick_is_a_part_that_fits_five_minutes(loop: ModuleType) -> None:
@@ -107,6 +107,7 @@ def test_the_correlation_is_of_ranks_and_its_interval_of_loops(loop: ModuleType)
     rho, lo, hi = loop.correlation(noise)
     assert lo < rho < hi
     assert lo < 0 < hi
+    assert np.isnan(loop.correlation(noise[:2])[1])
 
 
 def test_a_difference_is_as_wide_as_both_its_rates(loop: ModuleType) -> None:
