@@ -19,7 +19,7 @@ STAGES = {
     "release",
 }  # fmt: skip
 OUTSIDE = {"field"}
-ROOF = {"loop", "wiring", "studies", "cli", "config"}
+ROOF = {"loop", "wiring", "turn", "studies", "cli", "config"}
 EVERYTHING = GROUND | FLOOR | STAGES | OUTSIDE | ROOF
 
 ALLOWED: dict[str, set[str]] = {
@@ -38,6 +38,7 @@ ALLOWED: dict[str, set[str]] = {
     "testing": EVERYTHING | {"view"},
     "loop": EVERYTHING - {"cli"},
     "wiring": EVERYTHING - {"cli", "loop"},
+    "turn": EVERYTHING - {"cli", "loop", "wiring"},
     "config": GROUND | FLOOR | STAGES | OUTSIDE,
     "studies": EVERYTHING - {"cli"},
     "cli": EVERYTHING | {"view"},

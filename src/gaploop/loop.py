@@ -23,7 +23,7 @@ from gaploop import wiring
 from gaploop.config import LoopConfig
 from gaploop.core import UnknownNameError, digest, spawn
 from gaploop.store import Workcell, make_run, source_digest
-from gaploop.wiring import Turn
+from gaploop.turn import Turn
 
 
 @dataclass(frozen=True, slots=True)

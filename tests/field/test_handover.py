@@ -11,7 +11,7 @@ from gaploop import wiring
 from gaploop.config import LoopConfig
 from gaploop.core import ContractError, WorkcellError
 from gaploop.store import Workcell
-from gaploop.wiring import Turn
+from gaploop.turn import Turn
 
 REFUSED = "A robot moved."
 

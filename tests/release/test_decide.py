@@ -1,9 +1,10 @@
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 import pytest
 
-from gaploop.core import BucketChange, Exam
+from gaploop.core import BucketChange, Exam, Healed
 from gaploop.release import ReleaseRule, decide
 from gaploop.stats import paired_change
 
@@ -72,6 +73,18 @@ def test_harmless_but_not_better_is_held() -> None:
     )
     assert decision.verdict == "hold"
     assert "no bucket rose" in decision.sentence
+
+
+@pytest.mark.parametrize(("siblings", "healed", "expected"), [(1, 0, "hold"), (19, 1, "promote")])
+def test_what_only_learnt_the_exam_by_heart_is_held(siblings, healed, expected) -> None:
+    failure = Healed(
+        episode="e", own_k=6, own_n=6, siblings_k=siblings, siblings_n=20, before_k=0,
+        healed=bool(healed),
+    )  # fmt: skip
+    exam = _exam(change("worked", 100, 95, 95), change("late", 60, 5, 50))
+    decision = decide(replace(exam, healed=(failure,)), ReleaseRule())
+    assert decision.verdict == expected
+    assert f"healed {healed} of 1" in decision.sentence
 
 
 @pytest.mark.parametrize("n", [30, 300])

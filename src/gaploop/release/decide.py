@@ -74,10 +74,15 @@ def _better(exam: Exam, rule: ReleaseRule) -> Gate:
     n = sum(c.n for c in failing)
     healed = sum(h.healed for h in exam.healed)
     tail = f" healed {healed} of {len(exam.healed)}." if exam.healed else ""
-    passed: bool | None = bool(rose)
+    # a bucket holds the failures themselves: what only learnt them by heart rises there too,
+    # and heals nothing, since healing is asked on fresh siblings
+    learnt = bool(exam.healed) and not healed
+    passed: bool | None = bool(rose) and not learnt
     if n < rule.minimum:
         passed = None
         evidence = f"{n} paired attempts outside `{WORKED}`, of {rule.minimum} needed."
+    elif learnt and rose:
+        evidence = f"{'; '.join(map(_said, rose))}, but no failure healed on fresh siblings.{tail}"
     elif rose:
         evidence = "; ".join(_said(c) for c in rose) + f".{tail}"
     else:
@@ -85,7 +90,8 @@ def _better(exam: Exam, rule: ReleaseRule) -> Gate:
         evidence = f"no bucket rose significantly (most: {_said(most)}).{tail}"
     return Gate(
         name="better where it failed",
-        rule="at least one bucket of failures rose (exact paired test, Holm over buckets)",
+        rule="a bucket of failures rose (exact paired test, Holm over buckets), and where failures "
+        "came in, at least one healed on fresh siblings",
         passed=passed,
         evidence=evidence,
         detectable=min((_detectable(c, rule) for c in failing), default=100.0),
