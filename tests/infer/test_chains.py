@@ -112,7 +112,3 @@ def test_starts_come_from_the_prior_in_every_knob_the_optimiser_did_not_move():
     points = start_points(flat("a", "b"), fit, rng, 400)
     assert np.all(points[:, 0] == 0.25)
     assert points[:, 1].std() == pytest.approx(12**-0.5, rel=0.1)
-    warm = np.full((10, 2), 0.9)
-    warmed = start_points(flat("a", "b"), fit, rng, 400, warm)
-    assert (warmed[:, 0] == 0.9).sum() == 200
-    assert warmed[:, 1].std() == pytest.approx(12**-0.5, rel=0.1)

@@ -22,15 +22,19 @@ class CalibrateConfig:
     """Prior redraws a knob at the search's end: did the logs move it at all?"""
     refine: int = 6
     """Gauss-Newton steps from the search's end."""
+    batches: int = 8
+    """Most rounds in which an emulator of the replays guesses the posterior and is corrected."""
+    batch: int = 64
+    """Replays of each log in such a round, next to four a knob that look elsewhere."""
     walkers: int = 48
     """Walkers of the chains."""
     ensembles: int = 2
     """Groups of walkers that never see each other, for R-hat."""
-    burn: int = 16
+    burn: int = 5
     """Steps of every walker before samples count."""
-    steps: int = 12
+    steps: int = 10
     """Steps of every walker that count."""
-    redraw: float = 0.4
+    redraw: float = 0.3
     """Share of moves that draw one knob afresh from its prior."""
     nu: float = 4.0
     """Degrees of freedom of the residuals' Student-t; small forgives outliers."""
@@ -62,7 +66,8 @@ class CalibrateConfig:
     """Largest factor by which the discrepancy widens an identified knob."""
 
     def __post_init__(self) -> None:
-        for name in ("logs", "starts", "steps", "burn", "particles", "blocks", "ensembles"):
+        for name in ("logs", "starts", "steps", "burn", "particles", "blocks", "ensembles",
+                     "batches", "batch"):  # fmt: skip
             if getattr(self, name) < 1:
                 raise ConfigError(
                     f"calibrate.{name} is {getattr(self, name)}; it must be 1 or more."

@@ -1,8 +1,9 @@
 """From clean logs to a posterior over a world's knobs.
 
-Open-loop replay of the logged commands; a global search; chains with prior redraws; a
-verdict a knob; the replay error on episodes that were not fitted; and from that the
-alarm and the width that training randomises with.
+Open-loop replay of the logged commands; a global search; an emulator of the replays, which
+guesses the posterior; chains that real replays accept; a verdict a knob; the replay error on
+episodes that were not fitted; and from that the alarm and the width that training
+randomises with.
 """
 
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ from gaploop.calibrate.replay import Replay
 from gaploop.calibrate.select import select
 from gaploop.calibrate.verdict import Sampled, episode_scatter, prior_verdicts, verdicts
 from gaploop.core import Check, Episode, KnobSpace, KnobVerdict, Posterior, generator, spawn
-from gaploop.infer import RobustLikelihood, chains, refine, replay_rms, search
+from gaploop.infer import RobustLikelihood, Seen, chains, emulated, refine, replay_rms, search
 from gaploop.infer.discrepancy import excess
 from gaploop.sim import World
 
@@ -40,7 +41,7 @@ def calibrate(
       episodes: clean ones only, oldest first; a screen comes before this stage.
       config: sizes and limits, fixed beforehand.
       seed: same seed, same posterior.
-      previous: an earlier posterior of the same knobs; half of the walkers start there.
+      previous: an earlier posterior of the same knobs; the search looks there first.
 
     Raises:
       InputError: an episode that lacks the task's signals.
@@ -103,15 +104,20 @@ def _sample(
     seed: int,
     warm: np.ndarray | None,
 ) -> tuple[Sampled, RobustLikelihood]:
-    """Search, refine, walk; knobs of white noise are drawn from their closed form."""
+    """Search, refine, guess, walk; knobs of white noise are drawn from their closed form."""
     taken = {knob.column for knob in aside}
     part = _Part(replay.space, np.array([i for i in range(len(replay.space)) if i not in taken]))
     warm = None if warm is None else warm[:, part.columns]
     white = np.concatenate([noise[c.name] for c in replay.channels])
     floor = np.maximum(config.floor * replay.range, white)
 
-    def residuals(values: np.ndarray) -> np.ndarray:
-        return replay.residuals(part.fill(values))
+    residuals = Seen(residuals=lambda values: replay.residuals(part.fill(values)), space=part.space)
+
+    def at(best: np.ndarray) -> RobustLikelihood:
+        return RobustLikelihood.at(
+            best, floor, parameters=int(fit.moved.sum()), nu=config.nu,
+            blocks=config.blocks, price=config.price, count=config.count,
+        )  # fmt: skip
 
     rough = RobustLikelihood(scale=3.0 * floor, temper=np.ones(len(floor)), nu=config.nu)
     fit = search(
@@ -119,18 +125,15 @@ def _sample(
         starts=config.starts, budget=config.budget, probes=config.probes,
         initial=None if warm is None else warm.mean(axis=0)[None],
     )  # fmt: skip
-    fit, likelihood = refine(
-        residuals, part.space, fit,
-        lambda best: RobustLikelihood.at(
-            best, floor, parameters=int(fit.moved.sum()), nu=config.nu,
-            blocks=config.blocks, price=config.price, count=config.count,
-        ),
-        iterations=config.refine,
+    fit, _ = refine(residuals, part.space, fit, at, iterations=config.refine)
+    fit, likelihood, proposed = emulated(
+        residuals, fit, at, floor=floor, seed=spawn(seed, "calibrate"),
+        batches=config.batches, size=config.batch, warm=warm,
     )  # fmt: skip
     chain = chains(
-        lambda v: likelihood(residuals(v)), part.space, fit=fit, seed=spawn(seed, "calibrate"),
-        walkers=config.walkers, steps=config.steps, burn=config.burn,
-        ensembles=config.ensembles, redraw=config.redraw, anneal=True, warm=warm,
+        lambda v: likelihood(residuals.residuals(v)), part.space, fit=fit,
+        seed=spawn(seed, "calibrate"), walkers=config.walkers, steps=config.steps,
+        burn=config.burn, ensembles=config.ensembles, redraw=config.redraw, guess=proposed,
     )  # fmt: skip
 
     rng = generator(seed, "calibrate", "noise")

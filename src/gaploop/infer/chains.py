@@ -7,11 +7,12 @@ Three moves, all exact in the unit cube where the prior is flat:
   one likelihood call;
 - a fresh prior draw of one knob alone. Its mean acceptance is the knob's
   identifiability: near 1 the logs are silent about it;
-- an independent draw from a Student-t fitted to the burn-in (`independence.py`), which
-  makes a few dozen steps enough.
+- an independent draw: from what an emulator takes the posterior for (`guess.py`), which
+  makes a dozen steps enough, or else from a Student-t fitted to the burn-in
+  (`independence.py`).
 
-Walkers start from the search's history in the knobs that the logs move, and from the
-prior in all others.
+Walkers start from the guess; without one, from the search's history in the knobs that
+the logs move, and from the prior in all others.
 """
 
 from dataclasses import dataclass
@@ -20,13 +21,12 @@ import numpy as np
 
 from gaploop.core.knob import KnobSpace
 from gaploop.core.seeds import generator
+from gaploop.infer.emulator import soften
+from gaploop.infer.guess import Guess
 from gaploop.infer.independence import Independence
 from gaploop.infer.mixing import ensemble_rhat, ess
 from gaploop.infer.search import Fit
 from gaploop.infer.unit import LogLikelihood, acceptance, evaluate, fold
-
-_START = 2.0
-"""Sd of the starts in smooth knobs, over what the curvature says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,9 +65,8 @@ def chains(
     burn: int = 15,
     ensembles: int = 2,
     redraw: float = 0.35,
-    independent: float = 0.35,
-    anneal: bool = False,
-    warm: np.ndarray | None = None,
+    independent: float = 0.4,
+    guess: Guess | None = None,
 ) -> Chain:
     """Sample the posterior.
 
@@ -81,17 +80,13 @@ def chains(
       burn: steps before those.
       ensembles: groups of walkers that never see each other, for R-hat.
       redraw: share of moves that are single-knob prior redraws.
-      independent: share of moves that are draws from the fitted Student-t.
-      anneal: cool the burn-in from the prior to the posterior, resampling walkers on the
-        way (sequential Monte Carlo, Del Moral, Doucet & Jasra 2006): for starts as wide as
-        the prior and few steps.
-      warm: (K, P) an earlier posterior; half of the walkers start there. It changes
-        where chains start, never what they converge to.
+      independent: share of moves that are draws from the fitted Student-t, or the guess.
+      guess: an emulator's posterior: where walkers start, and what independent moves propose.
+        It changes how soon chains converge, never what they converge to.
     """
     return chains_many(
         loglik, space, fits=(fit,), seed=seed, walkers=walkers, steps=steps, burn=burn,
-        ensembles=ensembles, redraw=redraw, independent=independent, anneal=anneal,
-        warm=None if warm is None else (warm,),
+        ensembles=ensembles, redraw=redraw, independent=independent, guess=guess,
     )[0]  # fmt: skip
 
 
@@ -106,9 +101,8 @@ def chains_many(
     burn: int = 15,
     ensembles: int = 2,
     redraw: float = 0.35,
-    independent: float = 0.35,
-    anneal: bool = False,
-    warm: tuple[np.ndarray, ...] | None = None,
+    independent: float = 0.4,
+    guess: Guess | None = None,
 ) -> tuple[Chain, ...]:
     """One posterior a fit, as `chains`, in shared likelihood calls.
 
@@ -117,14 +111,12 @@ def chains_many(
     each = max(walkers // ensembles, 2)
     count, dims = len(fits) * ensembles, len(space)
     rng = generator(seed, "chains")
-    state = np.concatenate(
-        [
-            start_points(
-                space, fit, rng, each * ensembles, None if warm is None else space.to_unit(warm[g])
-            )
-            for g, fit in enumerate(fits)
-        ]
-    ).reshape(count, each, dims)
+    total = each * ensembles
+    begun = [
+        start_points(space, fit, rng, total) if guess is None else guess.starts_for(rng, total)
+        for fit in fits
+    ]
+    state = np.concatenate(begun).reshape(count, each, dims)
 
     def level(unit: np.ndarray) -> np.ndarray:
         return evaluate(loglik, space.from_unit(unit.reshape(-1, dims))).reshape(count, each)
@@ -132,37 +124,27 @@ def chains_many(
     current = level(state)
     archive = np.empty((burn + steps + 1, count, each, dims))
     archive[0] = state
-    heat = np.zeros(count) if anneal else np.ones(count)
-    guide = _Guide.of(space, fits, ensembles)
     kept = np.empty((steps, count, each))
     redrawn = np.zeros((count, dims))
     tried = np.zeros((count, dims))
     accepted = 0.0
     moved = np.repeat(np.array([fit.moved for fit in fits]), ensembles, axis=0)
-    expected = _expected(fits, dims)
-    expected = None if expected is None else np.repeat(expected, ensembles, axis=0)
     for step in range(burn + steps):
-        if anneal and step < burn:
-            rows, heat = _cool(current - guide(state), heat, step >= burn - 3, rng)
-            state = np.take_along_axis(state, rows[..., None], axis=1)
-            current = np.take_along_axis(current, rows, axis=1)
-            archive[step] = state
         # the older half is forgotten: its spread is that of the start, not of the posterior
         past = archive[step // 2 : step + 1]
-        if step <= burn:
-            jump = Independence.fit(past, moved, expected, trust=5.0 * dims)
+        if guess is not None:
+            jump = guess
+        elif step <= burn:
+            jump = Independence.fit(past, moved)
         kind = rng.random((count, each))
         fresh, far = kind < redraw, kind > 1.0 - independent
         knob = rng.integers(dims, size=(count, each))
         proposal = np.where(fresh[..., None], _redraw(state, knob, rng), _evolve(state, past, rng))
-        proposal = np.where(far[..., None], jump.draw(rng, each), proposal)
+        proposal = np.where(far[..., None], jump.draw(rng, count, each), proposal)
         outside = ((proposal < 0.0) | (proposal > 1.0)).any(axis=2)
         proposed = level(np.clip(proposal, 0.0, 1.0))
         back = np.where(far, jump.log_density(state) - jump.log_density(proposal), 0.0)
-        gain = heat[:, None] * (proposed - current)
-        if (heat < 1.0).any():
-            gain += (1.0 - heat[:, None]) * (guide(proposal) - guide(state))
-        chance = np.where(outside, 0.0, acceptance(gain + back))
+        chance = np.where(outside, 0.0, acceptance(proposed - current + back))
         take = rng.random((count, each)) < chance
         state = np.where(take[..., None], proposal, state)
         current = np.where(take, proposed, current)
@@ -193,114 +175,17 @@ def chains_many(
     return tuple(result)
 
 
-def start_points(
-    space: KnobSpace, fit: Fit, rng: np.random.Generator, n: int, warm: np.ndarray | None = None
-) -> np.ndarray:
+def start_points(space: KnobSpace, fit: Fit, rng: np.random.Generator, n: int) -> np.ndarray:
     """(n, P) prior quantiles where walkers start.
 
-    After `refine`, smooth knobs come from the curvature, twice as wide as it says,
-    and all others from the prior: wider than the posterior, as starts should be. Without
-    it, moved knobs come from the search's history at the lowest temperature that leaves
-    n/3 effective points. Along a knob that the logs do not move the search is a random
-    walk, so the prior it is.
+    Moved knobs come from the search's history at the lowest temperature that leaves n/3
+    effective points. Along a knob that the logs do not move the search is a random walk,
+    so the prior it is.
     """
-    if fit.covariance is not None and fit.smooth is not None:
-        known = fit.smooth
-        points = np.repeat(space.to_unit(fit.best[None]), n, axis=0)
-        root = np.linalg.cholesky(
-            fit.covariance[np.ix_(known, known)] + 1e-10 * np.eye(known.sum())
-        )
-        points[:, known] += _START * rng.standard_normal((n, len(root))) @ root.T
-        points = fold(points)
-    else:
-        known = fit.moved
-        level = fit.history_loglik - fit.history_loglik.max()
-        weights = _soften(level, target=max(n / 3.0, 2.0))
-        points = fit.history[rng.choice(len(level), n, p=weights)]
-    if warm is not None:
-        half = n // 2
-        points[:half] = warm[rng.choice(len(warm), half)]
-    prior = rng.random(points.shape)
-    return np.where(known, points, prior)
-
-
-@dataclass(frozen=True, slots=True)
-class _Guide:
-    """Where cooling starts: the curvature of refined fits in their smooth knobs, else flat."""
-
-    mean: np.ndarray
-    precision: np.ndarray
-
-    @classmethod
-    def of(cls, space: KnobSpace, fits: tuple[Fit, ...], ensembles: int) -> "_Guide":
-        dims = len(space)
-        precision = np.zeros((len(fits), dims, dims))
-        for g, fit in enumerate(fits):
-            if fit.covariance is not None and fit.smooth is not None:
-                at = np.ix_(fit.smooth, fit.smooth)
-                precision[g][at] = np.linalg.inv(_START**2 * fit.covariance[at])
-        mean = space.to_unit(np.array([fit.best for fit in fits]))
-        return cls(np.repeat(mean, ensembles, axis=0), np.repeat(precision, ensembles, axis=0))
-
-    def __call__(self, unit: np.ndarray) -> np.ndarray:
-        """(G, W, P) to (G, W) log densities."""
-        off = unit - self.mean[:, None]
-        return -0.5 * np.einsum("gwp,gpq,gwq->gw", off, self.precision, off)
-
-
-def _cool(
-    level: np.ndarray, heat: np.ndarray, last: bool, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
-    """Raise each ensemble's inverse temperature as far as half of its walkers survive.
-
-    level: (G, W) log-likelihood over guide. Returns (G, W) surviving walkers and the new
-    inverse temperatures.
-    """
-    groups, each = level.shape
-    rows, heat = np.tile(np.arange(each), (groups, 1)), heat.copy()
-    for g in np.flatnonzero(heat < 1.0):
-        excess = np.where(np.isfinite(level[g]), level[g], -1e12)
-        excess = excess - excess.max()
-        low, high = 0.0, 1.0 - heat[g]
-        for _ in range(30):
-            middle = 0.5 * (low + high)
-            w = np.exp(middle * excess)
-            if w.sum() ** 2 / (w**2).sum() < 0.5 * each:
-                high = middle
-            else:
-                low = middle
-        rise = 1.0 - heat[g] if last else high
-        w = np.cumsum(np.exp(rise * excess))
-        at = (rng.random() + np.arange(each)) / each
-        rows[g] = np.minimum(np.searchsorted(w / w[-1], at), each - 1)
-        heat[g] = min(heat[g] + rise, 1.0)
-    return rows, heat
-
-
-def _expected(fits: tuple[Fit, ...], dims: int) -> np.ndarray | None:
-    """(F, P, P) curvature covariances of refined fits, a little wide; None without them."""
-    if any(fit.covariance is None for fit in fits):
-        return None
-    out = np.zeros((len(fits), dims, dims))
-    for g, fit in enumerate(fits):
-        out[g] = 1.5 * np.asarray(fit.covariance) + np.diag(~np.asarray(fit.smooth) / 12.0)
-    return out
-
-
-def _soften(level: np.ndarray, target: float) -> np.ndarray:
-    """exp(level / T) normalised, at the smallest T >= 1 whose effective number reaches target."""
-    finite = np.isfinite(level)
-    target = min(target, 0.9 * finite.sum())
-    low, high = 0.0, 20.0  # log temperature
-    for _ in range(40):
-        middle = 0.5 * (low + high)
-        w = np.where(finite, np.exp(np.where(finite, level, 0.0) / np.exp(middle)), 0.0)
-        if w.sum() ** 2 / (w**2).sum() < target:
-            low = middle
-        else:
-            high = middle
-    w = np.where(finite, np.exp(np.where(finite, level, 0.0) / np.exp(high)), 0.0)
-    return w / w.sum()
+    level = fit.history_loglik - fit.history_loglik.max()
+    weights = soften(level, target=max(n / 3.0, 2.0))
+    points = fit.history[rng.choice(len(level), n, p=weights)]
+    return np.where(fit.moved, points, rng.random(points.shape))
 
 
 def _redraw(state: np.ndarray, knob: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -28,38 +28,25 @@ class Independence:
     """(G, P) bool."""
 
     @classmethod
-    def fit(
-        cls,
-        past: np.ndarray,
-        moved: np.ndarray,
-        expected: np.ndarray | None = None,
-        trust: float = 0.0,
-    ) -> "Independence":
-        """From past states, blended with a covariance expected beforehand.
+    def fit(cls, past: np.ndarray, moved: np.ndarray) -> "Independence":
+        """From past states.
 
         Args:
           past: (T, G, W, P) states.
           moved: (G, P) mask of the knobs that the logs move.
-          expected: (G, P, P) covariance, or None.
-          trust: how many independent states it weighs as much as.
         """
         x = np.moveaxis(past, 1, 0).reshape(past.shape[1], -1, past.shape[-1])
         mean = x.mean(axis=1)
         centred = np.where(moved[:, None, :], x - mean[:, None], 0.0)
         covariance = np.swapaxes(centred, 1, 2) @ centred / max(x.shape[1] - 1, 1)
-        if expected is not None:
-            # a walker that stays where it is tells nothing new
-            distinct = 1 + (np.diff(past[:, :, :, 0], axis=0) != 0).sum(axis=(0, 2))
-            share = (trust / (trust + distinct))[:, None, None]
-            covariance = (1.0 - share) * covariance + share * expected
         idle = np.where(moved, 1e-8, 1.0)  # a floor, and a unit diagonal where nothing moves
         covariance += idle[:, :, None] * np.eye(x.shape[2])
         root = np.linalg.cholesky(covariance)
         return cls(mean=mean, root=root, inverse=np.linalg.inv(root), moved=moved)
 
-    def draw(self, rng: np.random.Generator, walkers: int) -> np.ndarray:
+    def draw(self, rng: np.random.Generator, groups: int, walkers: int) -> np.ndarray:
         """(G, walkers, P) proposals; some lie outside the cube and must be refused."""
-        groups, dims = self.mean.shape
+        dims = self.mean.shape[1]
         normal = rng.standard_normal((groups, walkers, dims))
         normal /= np.sqrt(rng.chisquare(_NU, size=(groups, walkers, 1)) / _NU)
         value = self.mean[:, None] + normal @ np.swapaxes(self.root, 1, 2)

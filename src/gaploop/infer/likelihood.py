@@ -63,7 +63,7 @@ class RobustLikelihood:
     price: float = np.inf
     """Nats a block costs at most, relative to `reference`."""
     reference: np.ndarray | None = None
-    """(E, blocks) block log-likelihoods of the best fit; None for 0."""
+    """(E, blocks) what each block is held against: its log-likelihood at a good fit; None for 0."""
 
     @classmethod
     def at(
@@ -136,7 +136,10 @@ class RobustLikelihood:
         A block's density is a mixture: the model with weight 1, and with weight
         exp(-price) something the model does not explain.
         """
-        block = self.by_block(residual)
+        return self.weighed(self.by_block(residual))
+
+    def weighed(self, block: np.ndarray) -> np.ndarray:
+        """(M, E, blocks) to (M, E) nats, as `by_episode`."""
         if np.isfinite(self.price):
             start = 0.0 if self.reference is None else self.reference
             block = np.logaddexp(block - start, -self.price)

@@ -1,11 +1,11 @@
 """Damped Gauss-Newton from a search's end, in the knobs where replays are smooth.
 
 A global search spends its budget on finding the basin. Inside it, a handful of
-finite-difference steps reach the bottom, and the curvature there is where walkers should
-start. That holds for knobs that change a path gradually (gain, delay), not for those that
-decide whether a contact happens: there the slope of a jump looks like certainty. So
-only knobs that act from the start of a path are fitted, on the frames before any other
-knob acts (the free part), and only those whose two one-sided differences mirror each other.
+finite-difference steps reach the bottom. That holds for knobs that change a path gradually
+(gain, delay), not for those that decide whether a contact happens: there the slope of a
+jump looks like certainty. So only knobs that act from the start of a path are fitted, on the
+frames before any other knob acts (the free part), and only those whose two one-sided
+differences mirror each other.
 """
 
 from collections.abc import Callable
@@ -53,7 +53,7 @@ def refine(
     step: float = 0.06,
     finest: float = 0.015,
 ) -> tuple[Fit, RobustLikelihood]:
-    """The fit moved to the bottom of its basin, with its curvature, and its likelihood.
+    """The fit moved to the bottom of its basin, and its likelihood.
 
     Iteratively reweighted least squares with Levenberg's damping, all dampings tried in one
     call. The likelihood is recalibrated at every accepted point, because its scale and
@@ -66,7 +66,7 @@ def refine(
         halved where it brings nothing, down to `finest`.
 
     Returns:
-      the fit with `best`, `loglik`, `smooth` and `covariance`; the likelihood there.
+      the fit with `best` and `loglik`; the likelihood there.
     """
     unit = np.clip(space.to_unit(fit.best[None])[0], step, 1.0 - step)
     base = residuals(space.from_unit(unit[None]))[0]
@@ -90,17 +90,8 @@ def refine(
             if step <= finest:
                 break
             step = 0.5 * step
-    covariance = np.zeros((len(space), len(space)))
-    smooth = np.zeros(len(space), dtype=bool)
-    if len(knobs):
-        slopes = _slopes(residuals, space, unit, knobs, base, current, free, 0.1)
-        _, hessian = _normal(slopes, base, current, free)
-        smooth[knobs] = True
-        # the prior's own spread bounds what the logs do not
-        covariance[np.ix_(knobs, knobs)] = np.linalg.inv(hessian + 12.0 * np.eye(len(knobs)))
     better = replace(
-        fit, best=space.from_unit(unit[None])[0], loglik=float(current(base[None])[0]),
-        smooth=smooth, covariance=covariance,
+        fit, best=space.from_unit(unit[None])[0], loglik=float(current(base[None])[0])
     )  # fmt: skip
     return better, current
 

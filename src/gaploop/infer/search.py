@@ -47,10 +47,6 @@ class Fit:
     """(H, P) every candidate, as prior quantiles."""
     history_loglik: np.ndarray
     """(H,)"""
-    smooth: np.ndarray | None = None
-    """(P,) bool, from `refine`: moved knobs whose replays change gradually."""
-    covariance: np.ndarray | None = None
-    """(P, P) inverse curvature in the smooth knobs, as prior quantiles; 0 elsewhere."""
 
     @property
     def evaluations(self) -> int:
