@@ -20,7 +20,7 @@ def made(obs, chunks, step=None) -> Windows:
 def fit():
     rng = np.random.default_rng(0)
     newest = rng.normal([1.0, -20.0, 0.3], [0.5, 2.0, 1e-3], (4000, 3))
-    oldest = newest - rng.normal(0, [0.1, 0.02, 1e-4], (4000, 3))
+    oldest = newest - rng.normal(0, [0.1, 0.2, 1e-4], (4000, 3))
     chunks = rng.normal([0.2, -3.0], [0.05, 4.0], (4000, 5, 2))
     return made(np.concatenate([oldest, newest], 1), chunks)
 
@@ -91,3 +91,15 @@ def test_the_digest_follows_every_constant(fit):
     for name in ("shift", "mix", "out_shift", "out_scale"):
         seen.add(dataclasses.replace(n, **{name: getattr(n, name) * np.float32(1.01)}).digest)
     assert len(seen) == 5
+
+
+def test_a_reading_that_hardly_ever_moves_does_not_shout_when_it_does(fit):
+    """A goal stands still in simulation, trembles in three field episodes, and on the next robot."""
+    rng = np.random.default_rng(1)
+    fit.obs[:, 1] = fit.obs[:, 4]
+    fit.obs[:20, 1] += rng.normal(0, 1e-3, 20).astype("f4")
+    n = fit_normaliser(fit, even(4000), 2)
+    trembling = fit.obs[100:200].copy()
+    trembling[:, 1] += rng.normal(0, 1e-3, 100).astype("f4")
+    z = (trembling - n.shift) @ n.mix
+    assert np.abs(z[:, 1]).max() < 0.5

@@ -16,6 +16,8 @@ from gaploop.train.pairs import Windows
 
 FLOOR = 1e-6
 """A standard deviation below this share of the column's size counts as constant."""
+STILL = 0.02
+"""Least size of a step between frames, as a share of the column's own spread."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +54,11 @@ def fit_normaliser(fit: Windows, share: np.ndarray, history: int) -> Normaliser:
     out_mean, out_std = _moments(
         fit.chunks.reshape(len(fit) * chunk, -1), np.repeat(share / chunk, chunk)
     )
-    size = np.abs(mean)
-    mix = _mix(_floored(std, size), _floored(_motion(fit, frames, share), size), history)
+    scale = _floored(std, np.abs(mean))
+    # What stands still in simulation creeps and trembles on a robot. A few field episodes
+    # would give it a step so small that the next robot's is a hundred times it.
+    moved = np.maximum(_motion(fit, frames, share), STILL * scale)
+    mix = _mix(scale, moved, history)
     return Normaliser(
         shift=np.tile(mean, history).astype(np.float32),
         mix=mix.astype(np.float32),
