@@ -94,7 +94,7 @@ def test_the_digest_follows_every_constant(fit):
 
 
 def test_a_reading_that_hardly_ever_moves_does_not_shout_when_it_does(fit):
-    """A goal stands still in simulation, trembles in three field episodes, and on the next robot."""
+    """A goal stands still in simulation, and trembles in a few field episodes."""
     rng = np.random.default_rng(1)
     fit.obs[:, 1] = fit.obs[:, 4]
     fit.obs[:20, 1] += rng.normal(0, 1e-3, 20).astype("f4")
