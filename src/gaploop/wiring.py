@@ -18,11 +18,13 @@ from gaploop.core import (
     Diagnosis,
     Episode,
     Exam,
+    FieldRun,
     Mend,
     Posterior,
     Reproduction,
     Scenario,
     digest,
+    field_run,
     registry,
 )
 from gaploop.core.protocols import Field
@@ -82,12 +84,16 @@ def ingest(turn: Turn) -> dict[str, str]:
 
 
 def calibrate(turn: Turn) -> dict[str, str]:
+    """A posterior from all rounds' clean logs; a round without a failure keeps the last one."""
     from gaploop.calibrate import calibrate_units as run
 
+    previous = turn.value("posterior", Posterior, back=1)
+    if previous is not None and _stands(turn, previous):
+        return {"posterior": turn.ref("posterior", 1)}
     clean = _clean(turn)
     posterior = run(
         turn.world, [e for e, _ in clean], [k for _, k in clean], turn.config.calibrate, turn.seed,
-        previous=turn.value("posterior", Posterior, back=1),
+        previous=previous,
     )  # fmt: skip
     return {"posterior": turn.cell.objects.put(posterior)}
 
@@ -228,8 +234,10 @@ def evaluate(turn: Turn) -> dict[str, str]:
 def release(turn: Turn) -> dict[str, str]:
     from gaploop.release import decide
 
-    decision = decide(turn.need("exam", Exam), turn.config.release)
-    chosen = turn.ref("candidate") if decision.verdict == "promote" else turn.ref("policy", 1)
+    decision = decide(turn.need("exam", Exam), turn.config.release, _field_runs(turn))
+    chosen = decision.back_to or turn.ref("policy", 1)
+    if decision.verdict == "promote":
+        chosen = turn.ref("candidate")
     return {"decision": turn.cell.objects.put(decision), "policy": chosen}
 
 
@@ -243,6 +251,28 @@ def aimed(posterior: Posterior) -> Posterior:
     shifts = [shift for _, shift in sorted(posterior.shifts.items())]
     rows = np.stack([shifts[i % len(shifts)] for i in range(len(posterior.shipped))])
     return replace(posterior, shipped=posterior.shipped + rows, shifts={})
+
+
+def _stands(turn: Turn, previous: Posterior) -> bool:
+    """Whether nothing went wrong since: then there is nothing to explain, and nothing to fit.
+
+    Not where units differ or the policy's mends are others: what is mended since must no
+    longer count as the robot's.
+    """
+    from gaploop.policies.mend import read_mends
+
+    alone = all(e.success and not e.helped for e in turn.logs())
+    if not (alone and previous.episodes) or previous.shifts:
+        return False
+    return read_mends(turn.policy_folder("policy", 2)) == turn.mends
+
+
+def _field_runs(turn: Turn) -> list[FieldRun]:
+    """What each policy did in the field, a round each, oldest first."""
+    return [
+        field_run(turn.ref("policy", back + 1), turn.episodes("field", back))
+        for back in reversed(range(turn.number))
+    ]
 
 
 def _all_mends(turn: Turn) -> tuple[Mend, ...]:

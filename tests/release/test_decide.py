@@ -9,7 +9,7 @@ from gaploop.release import ReleaseRule, decide
 from gaploop.stats import paired_change
 
 
-def change(bucket: str, n: int, before: int, after: int) -> BucketChange:
+def change(bucket: str, n: int, before: int, after: int, *, fresh: bool = False) -> BucketChange:
     """The better policy wins wherever the other one does."""
     old, new = np.arange(n) < before, np.arange(n) < after
     found = paired_change(old, new)
@@ -18,7 +18,7 @@ def change(bucket: str, n: int, before: int, after: int) -> BucketChange:
         direction = "rose" if found.change > 0 else "fell"
     return BucketChange(
         bucket=bucket, before_k=before, after_k=after, n=n, p_value=found.p_value,
-        lo=100 * found.lo, hi=100 * found.hi, direction=direction,
+        lo=100 * found.lo, hi=100 * found.hi, direction=direction, fresh=fresh,
     )  # fmt: skip
 
 
@@ -85,6 +85,19 @@ def test_what_only_learnt_the_exam_by_heart_is_held(siblings, healed, expected) 
     decision = decide(replace(exam, healed=(failure,)), ReleaseRule())
     assert decision.verdict == expected
     assert f"healed {healed} of 1" in decision.sentence
+
+
+@pytest.mark.parametrize(("after", "expected"), [(41, "promote"), (2, "hold")])
+def test_a_rise_at_fresh_starts_needs_no_healed_failure(after: int, expected: str) -> None:
+    failure = Healed(
+        episode="e", own_k=6, own_n=6, siblings_k=1, siblings_n=20, before_k=0, healed=False
+    )
+    changes = change("worked", 100, 95, 95), change("late", 60, 5, 50)
+    fresh = change("anywhere", 150, 0, after, fresh=True)
+    exam = replace(_exam(*changes, fresh), healed=(failure,))
+    decision = decide(exam, ReleaseRule())
+    assert decision.verdict == expected
+    assert ("no bucket of fresh starts rose" in decision.sentence) == (expected == "hold")
 
 
 @pytest.mark.parametrize("n", [30, 300])

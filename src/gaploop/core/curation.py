@@ -44,6 +44,8 @@ class Bucket:
     metric: str = "success"
     threshold: float = 0.0
     """Rate that a release must not fall under, 0 for none."""
+    fresh: bool = False
+    """Whether no scenario comes from an attempt that anybody saw: only what generalises rises."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

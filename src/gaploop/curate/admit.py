@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from gaploop.core import Admission, Curation, Diagnosis, Episode, Signal, spawn
+from gaploop.core import HELD, Admission, Curation, Diagnosis, Episode, Signal, spawn
 from gaploop.curate.config import CurateConfig
 from gaploop.curate.prescribe import Remedy, kind_of
 
@@ -43,15 +43,10 @@ def admit(
     causes = {d.episode: d for d in diagnoses}
     close = set(
         near_misses(
-            [e for e in episodes if trouble(e) is None and not helped(e)], config.near_misses
+            [e for e in episodes if trouble(e) is None and not e.helped], config.near_misses
         )
     )
     return tuple(_one(e, causes.get(e.id), origins, table, close) for e in episodes)
-
-
-def helped(episode: Episode) -> bool:
-    """Whether a person stepped in: its outcome is not the policy's alone."""
-    return episode.fact(HELD) is not None
 
 
 def trouble(episode: Episode) -> str | None:
@@ -81,7 +76,7 @@ def _one(
     why = trouble(episode)
     if why is not None:
         return to("set aside", f"{why}.")
-    if helped(episode) or episode.origin == "correction":
+    if episode.helped or episode.origin == "correction":
         return to("train", "A person stepped in: the correction shows what to do.")
     if episode.success:
         if episode.id in close:
@@ -109,10 +104,6 @@ def imitable(curation: Curation, episodes: Sequence[Episode]) -> tuple[Episode, 
     if any(HELD in e.signals for e in kept):
         kept = [_weighed(e) for e in kept]
     return tuple(kept)
-
-
-HELD = "intervention"
-"""Optional boolean signal: frames in which a person held the robot. Also a fact's key."""
 
 
 def _weighed(episode: Episode) -> Episode:
