@@ -144,12 +144,10 @@ def reproduce(turn: Turn) -> dict[str, str]:
 
 def curate(turn: Turn) -> dict[str, str]:
     from gaploop.curate import curate as run
-    from gaploop.curate import imitable
-    from gaploop.policies.mend import as_new, told
 
-    last, episodes = turn.value("curation", Curation, back=1), turn.sound()
+    last = turn.value("curation", Curation, back=1)
     curation = run(
-        episodes,
+        turn.sound(),
         turn.need("diagnoses", tuple[Diagnosis, ...]),
         turn.need("reproductions", tuple[Reproduction, ...]),
         last.hard_set if last else None,
@@ -160,10 +158,8 @@ def curate(turn: Turn) -> dict[str, str]:
         path=turn.path(),
         mend=not (last and last.mends) or turn.ref("candidate", 1) == turn.ref("policy", 1),
     )
+    admitted = _admitted(turn, curation)
     out = {"curation": turn.cell.objects.put(curation)}
-    # kept as a candidate will meet it; the path's faults are out of them already
-    zeros = [m for m in curation.mends if m.cause != "contract"]
-    admitted = [as_new(told(e, zeros)) for e in imitable(curation, episodes)]
     return out | ({"admitted": _dataset(turn, admitted)} if admitted else {})
 
 
@@ -183,26 +179,22 @@ def demonstrate(turn: Turn) -> dict[str, str]:
 
 
 def train(turn: Turn) -> dict[str, str]:
-    """A candidate from all rounds' data; where no remedy trains, the policy stays as it is.
+    """A candidate from all rounds' data; where nothing is to be trained, the policy as it is.
 
     What is mended goes into the candidate's folder, whether it was trained or not.
-    Each older round weighs half. What the field itself showed (near misses,
-    corrections) weighs, an episode, as much as what was generated for its round.
+    Each older round's demonstrations weigh half. What the field itself showed gets a share of
+    the batches that grows with it.
     """
-    mends = _all_mends(turn)
-    if not turn.ref("data"):
+    curation, mends = turn.need("curation", Curation), _all_mends(turn)
+    if not curation.trains:
         return {"candidate": _mended(turn, turn.ref("policy", 1), mends)}
-    sources: list[str] = []
-    weights: list[float] = []
-    for k in range(turn.number + 1):
-        made, shown = (turn.refs.get(f"{name}@r{k}") for name in ("data", "admitted"))
-        if made:
-            sources.append(made)
-            weights.append(2.0**k)
-        if made and shown:
-            sources.append(shown)
-            weights.append(2.0**k * _length(turn, shown) / _length(turn, made))
-    policy, report = _trained(turn, sources, weights)
+    made = [(2.0**k, turn.refs.get(f"data@r{k}")) for k in range(turn.number + 1)]
+    weights = {data: weight for weight, data in made if data}
+    shown = turn.ref("admitted")
+    share = turn.config.train.share(_length(turn, shown)) if shown else 0.0
+    if share:
+        weights[shown] = sum(weights.values()) * share / (1 - share)
+    policy, report = _trained(turn, list(weights), list(weights.values()))
     return {"candidate": _mended(turn, policy, mends), "training": report}
 
 
@@ -275,6 +267,36 @@ def _field_runs(turn: Turn) -> list[FieldRun]:
     ]
 
 
+def _admitted(turn: Turn, curation: Curation) -> list[Episode]:
+    """What the field showed in all rounds, as this round's candidate will meet it.
+
+    Told anew each round: an older round's episodes behind the mends of today.
+    """
+    from gaploop.curate import imitable
+    from gaploop.policies.mend import as_new, told
+
+    admissions, episodes = list(curation.admissions), {e.id: e for e in turn.sound()}
+    for back in range(1, turn.number):
+        admissions += turn.need("curation", Curation, back).admissions
+        episodes |= {e.id: e for e in turn.sound(back)}
+    # the path's faults are out of them already
+    zeros = [m for m in curation.mends if m.cause != "contract"]
+    every = replace(curation, admissions=tuple(admissions))
+    kept = _alike(imitable(every, list(episodes.values())))
+    return [as_new(told(e, zeros)) for e in kept]
+
+
+def _alike(episodes: Sequence[Episode]) -> list[Episode]:
+    """The episodes with the signals that all of them have, as one dataset needs them."""
+    names = [frozenset(e.signals) for e in episodes]
+    if len(set(names)) < 2:
+        return list(episodes)
+    common = frozenset.intersection(*names)
+    return [
+        replace(e, signals={k: s for k, s in e.signals.items() if k in common}) for e in episodes
+    ]
+
+
 def _all_mends(turn: Turn) -> tuple[Mend, ...]:
     """The acting policy's mends, and then this round's."""
     from gaploop.policies.mend import compose
@@ -296,14 +318,16 @@ def _mended(turn: Turn, policy: str, mends: Sequence[Mend]) -> str:
 def _trained_on(turn: Turn) -> np.ndarray | None:
     """(M, P) worlds the acting policy was trained in; None: the plain simulator.
 
-    A policy that was only mended was trained where the one before it was.
+    A policy that was only mended was trained where the one before it was. One that was
+    trained on corrections alone had the demonstrations of the rounds before.
     """
     acting = turn.ref("policy", 1)
     for k in range(turn.number - 1, 0, -1):
         if turn.refs.get(f"candidate@r{k}") != acting:
             continue
         if turn.refs.get(f"training@r{k}"):
-            return turn.cell.objects.get(turn.refs[f"aimed@r{k}"], Posterior).shipped
+            aimed = [a for j in range(k, 0, -1) if (a := turn.refs.get(f"aimed@r{j}"))]
+            return turn.cell.objects.get(aimed[0], Posterior).shipped if aimed else None
         acting = turn.refs[f"policy@r{k - 1}"]
     return None
 

@@ -81,3 +81,5 @@ class Curation:
     """Trainable failing scenarios to generate data around; never an exam scenario."""
     mends: tuple[Mend, ...] = ()
     """What is mended instead of trained, on top of the acting policy's own mends."""
+    trains: bool = False
+    """Whether a candidate is trained: a remedy asks for it, or a person showed what to do."""
