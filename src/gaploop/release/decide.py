@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Literal
 
+import numpy as np
+
 from gaploop.core import BucketChange, Decision, Exam, FieldRun, Gate
 from gaploop.release.back import agrees, shows
 from gaploop.release.rule import ReleaseRule
-from gaploop.stats import detectable
+from gaploop.stats import detectable, paired_change
 
 WORKED = "worked"
 
@@ -100,34 +102,48 @@ def _not_worse(exam: Exam, change: BucketChange, rule: ReleaseRule) -> bool | No
 def _better(exam: Exam, rule: ReleaseRule) -> Gate:
     failing = [c for c in exam.changes if c.bucket != WORKED and c.n]
     rose = [c for c in failing if c.direction == "rose"]
+    said = [_said(c) for c in rose] or _together(exam, rule)
     n = sum(c.n for c in failing)
     healed = sum(h.healed for h in exam.healed)
     tail = f" healed {healed} of {len(exam.healed)}." if exam.healed else ""
     # a bucket of one kind holds the failures themselves: what only learnt them by heart rises
     # there too, but neither heals their siblings nor does better at starts that nobody saw
     learnt = bool(exam.healed) and not healed and not any(c.fresh for c in rose)
-    passed: bool | None = bool(rose) and not learnt
+    passed: bool | None = bool(said) and not learnt
     if n < rule.minimum:
         passed = None
         evidence = f"{n} paired attempts outside `{WORKED}`, of {rule.minimum} needed."
-    elif learnt and rose:
-        evidence = (
-            f"{'; '.join(map(_said, rose))}, but no failure healed on fresh siblings and no "
-            f"bucket of fresh starts rose.{tail}"
-        )
-    elif rose:
-        evidence = "; ".join(map(_said, rose)) + f".{tail}"
+    elif said:
+        but = ", but no failure healed on fresh siblings and no bucket of fresh starts rose"
+        evidence = f"{'; '.join(said)}{but if learnt else ''}.{tail}"
     else:
         most = max(failing, key=lambda c: (c.after_k - c.before_k) / c.n)
         evidence = f"no bucket rose significantly (most: {_said(most)}).{tail}"
     return Gate(
         name="better where it failed",
-        rule="a bucket of failures rose (exact paired test, Holm over buckets), and where failures "
-        "came in, a bucket of fresh starts did or at least one failure healed on fresh siblings",
+        rule="a bucket of failures rose (exact paired test, Holm over buckets) or all of them "
+        "together did (the same test), and where failures came in, a bucket of fresh starts rose "
+        "or at least one failure healed on fresh siblings",
         passed=passed,
         evidence=evidence,
         detectable=min((_detectable(c, rule) for c in failing), default=100.0),
     )
+
+
+def _together(exam: Exam, rule: ReleaseRule) -> list[str]:
+    """What all buckets but `worked` say as one, for many small ones may each be too small."""
+    pairs = [
+        (b.outcomes, a.outcomes)
+        for b, a in zip(exam.baseline, exam.scores, strict=True)
+        if a.bucket != WORKED and a.n
+    ]
+    if len(pairs) < 2:
+        return []
+    before, after = (np.concatenate([np.array(p[i], bool) for p in pairs]) for i in (0, 1))
+    test = paired_change(before, after)
+    if test.change <= 0 or test.p_value >= rule.alpha:
+        return []
+    return [f"all but `{WORKED}` together {before.sum()}/{test.n} -> {after.sum()}/{test.n} (rose)"]
 
 
 def _fell(exam: Exam, rule: ReleaseRule) -> Gate:

@@ -16,7 +16,7 @@ class ReleaseRule:
     minimum: int = 30
     """Fewest paired attempts behind the `better` gate and, where the field worked, `worked`."""
     alpha: float = 0.05
-    """Level for the smallest detectable effect."""
+    """Level of the test on all failures together, and for the smallest detectable effect."""
     field_doubt: float = 0.1
     """Level at which the acting policy counts as worse in the field than an earlier one. On twenty
     attempts each the test errs half as often as this, and sees 16 fall to 11; going back without
