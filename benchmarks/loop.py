@@ -217,6 +217,33 @@ def table(results: list[Result]) -> str:
     return "\n\n".join(parts)
 
 
+def picture(results: list[Result]) -> str:
+    """The best rival and the loop round by round, as SVG; how it is drawn decides no figure."""
+    from benchmarks.pictures import rounds
+
+    return rounds(worlds(results))
+
+
+def worlds(results: list[Result]) -> list[dict[str, Any]]:
+    """What a picture shows of each task and family, rates as intervals."""
+    found: list[dict[str, Any]] = []
+    for task in _unique(results, "task"):
+        for family in WORLDS[task]:
+            here = _cells(results, task, family)
+            last = max((r.cell.parameters["rounds"] for r in here), default=0)
+            loop = [_rates(here, "loop", k) for k in range(last + 1)]
+            rivals = {r: rate for r in RECIPES if (rate := _rates(here, r, -1)) is not None}
+            if not rivals or None in loop:
+                continue
+            best = max(rivals, key=lambda r: rivals[r].mean)
+            found.append({
+                "task": task, "family": family, "loop": loop, "rival": rivals[best], "best": best,
+                "target": TARGETS.get((task, family), (None, None))[0],
+                "seeds": len({r.cell.parameters["seed"] for r in here}),
+            })  # fmt: skip
+    return found
+
+
 def _headline(results: list[Result]) -> str:
     rows: list[list[str]] = []
     for task in _unique(results, "task"):
@@ -340,7 +367,8 @@ def _announced(alarms: list[Result]) -> str:
         " before these worlds were met. The loops above calibrate round by round."
     )
     header = ["task", "world", "worlds with an alarm", "threshold",
-              "held-out replay error over what the fit leaves, a world", "field successes"]  # fmt: skip
+              "held-out replay error over what the fit leaves, a world",
+              "field successes"]  # fmt: skip
     return f"{told}\n\n{markdown(header, rows)}"
 
 

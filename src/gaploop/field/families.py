@@ -13,8 +13,8 @@ same question for every task. Four families draw worlds again until one misleads
 | lab-e | never | the plain simulator's expert sees the disturbance and copes; a policy may not |
 | lab-out | never | the truth lies outside the prior, whatever it misleads |
 
-In all but lab-mix and lab-plain the expert that knows the truth must still succeed: a world that nobody
-can do is no test of anybody.
+In all but lab-mix and lab-plain the expert that knows the truth must still succeed: a world
+that nobody can do is no test of anybody.
 """
 
 from dataclasses import dataclass
