@@ -17,7 +17,7 @@ LOGS = 8
 """A posterior rests on, two fewer than by default: calibration is most of a loop's cost."""
 TRAIN = {"peg": TrainConfig(), "slide": TrainConfig(lr=3e-3, steps=2400)}
 """What a task needs to be learnt at all; the same for every recipe."""
-COST = {"peg": 85.0, "slide": 125.0}
+COST = {"peg": 65.0, "slide": 105.0}
 """CPU-seconds of a loop of three rounds, as measured two at a time on two free cores."""
 
 
