@@ -33,7 +33,7 @@ HERE = Path(__file__).resolve().parent
 SOURCE = HERE.parent / "src" / "gaploop"
 _DECISIVE = ("mujoco", "numpy", "scipy", "cma", "onnxruntime", "torch", "gymnasium")
 """Libraries whose version is part of a cell's key."""
-_NO_BENCH = {"harness", "__init__", "__main__"}
+_NO_BENCH = {"harness", "pictures", "__init__", "__main__"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,8 @@ class Result:
 
 class Bench(Protocol):
     """What a module benchmarks/NAME.py declares. `WORKERS`, if it is there, is the number of
-    cells that run at a time: more than 1 only where a cell uses one core."""
+    cells that run at a time: more than 1 only where a cell uses one core. `picture`, if it is
+    there, draws the results as SVG, to stand beside the table."""
 
     def cells(self, quick: bool) -> list[Cell]: ...
     def run(self, cell: Cell) -> dict[str, Any]: ...
@@ -119,6 +120,10 @@ def bench(options: Options, *, quick: bool, folder: Path = HERE) -> int:
     target = folder / "results" / f"{options.name}{'.quick' if quick else ''}.md"
     write_atomically(target, page)
     _say(f"wrote {target}")
+    draw = getattr(module, "picture", None)
+    if draw is not None:
+        write_atomically(target.with_suffix(".svg"), draw(done))
+        _say(f"wrote {target.with_suffix('.svg')}")
     return 0
 
 

@@ -15,32 +15,29 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks._figures import correlation, difference, grouped, percent, share
+from benchmarks._looping import COST as LOOPS
+from benchmarks._looping import MEASURED, history, settings
 from benchmarks.harness import Cell, Result, cpu_seconds, markdown
-from gaploop.calibrate.config import CalibrateConfig
 from gaploop.config import LoopConfig
-from gaploop.core import Curation, Diagnosis, Exam, Posterior, spawn
-from gaploop.diagnose.config import DiagnoseConfig
-from gaploop.stats import Interval, two_level, wilson
+from gaploop.core import registry, spawn
+from gaploop.stats import Interval, two_level
 from gaploop.studies import RECIPES, field_success, fine_tuned, loop_fine_tuned, recipes
 from gaploop.studies import loop as run_loop
-from gaploop.train.config import TrainConfig
 
 WORKERS = 2
 TUNED = "loop, then fine-tuned"
-MEASURED = 200
-FAILURES = 4
-"""Diagnosed a round."""
-LOGS = 8
-"""A posterior rests on, two fewer than by default: calibration is most of a loop's cost."""
+ALARM = "alarm"
 WORLDS = {
-    "peg": {"lab-a": 3, "lab-b": 5, "lab-c": 5, "lab-d": 5, "lab-e": 5, "lab-mix": 5, "lab-out": 3},
+    "peg": {"lab-a": 3, "lab-b": 5, "lab-c": 5, "lab-d": 5, "lab-e": 5, "lab-mix": 5, "lab-out": 5},
     "slide": {"lab-a": 3, "lab-b": 5, "lab-c": 5, "lab-mix": 5},
 }
 """Task to family to seeds."""
 WATCHED = {"lab-e": "supervisor"}
 """Families with somebody who takes over, in the field and where takeovers are counted."""
-TRAIN = {"peg": TrainConfig(), "slide": TrainConfig(lr=3e-3, steps=2400)}
-"""What a task needs to be learnt at all; the same for every recipe."""
+ALARMED = {"peg": {"lab-out": 6, "lab-plain": 6}}
+"""Task to family to seeds in which only the alarm is asked for: a truth outside the prior
+beside one inside it with nothing else amiss."""
 TARGETS = {
     ("peg", "lab-b"): (95, 20), ("peg", "lab-c"): (95, 20), ("peg", "lab-mix"): (95, 20),
     ("peg", "lab-d"): (None, 20), ("peg", "lab-e"): (None, 15),
@@ -49,8 +46,8 @@ TARGETS = {
 }  # fmt: skip
 """(rate, points over the best rival), in per cent, set before the run."""
 COST = {
-    "peg": {"loop": 90.0, "fine-tuned": 16.0, "": 4.5},
-    "slide": {"loop": 132.0, "fine-tuned": 26.0, "": 11.0},
+    "peg": {"loop": LOOPS["peg"], "fine-tuned": 16.0, ALARM: 28.0, "": 4.5},
+    "slide": {"loop": LOOPS["slide"], "fine-tuned": 26.0, "": 11.0},
 }
 """CPU-seconds of a cell, by task and recipe, as measured two at a time on two free cores."""
 
@@ -58,20 +55,33 @@ COST = {
 def cells(quick: bool) -> list[Cell]:
     """The cell of `fine-tuned` measures `uniform` too, which it begins with."""
     worlds = {"peg": {"lab-b": 1, "lab-mix": 1}} if quick else WORLDS
+    alarmed = {"peg": {"lab-out": 1, "lab-plain": 1}} if quick else ALARMED
     rounds = 2 if quick else 3
     return [
-        Cell(
-            name=f"{task}/{family}:{seed}/{recipe}",
-            parameters={"task": task, "family": family, "seed": seed, "recipe": recipe,
-                        "rounds": rounds},
-            cost=COST[task].get(recipe, COST[task][""]) * (rounds / 3 if recipe == "loop" else 1),
-        )
-        for task, families in worlds.items()
-        for family, seeds in families.items()
-        for seed in range(seeds)
-        for recipe in (*recipes(task), "loop")
-        if recipe != "uniform"
-    ]  # fmt: skip
+        *(
+            _cell(task, family, seed, recipe, rounds)
+            for task, families in worlds.items()
+            for family, seeds in families.items()
+            for seed in range(seeds)
+            for recipe in (*recipes(task), "loop")
+            if recipe != "uniform"
+        ),
+        *(
+            _cell(task, family, seed, ALARM, rounds)
+            for task, families in alarmed.items()
+            for family, seeds in families.items()
+            for seed in range(seeds)
+        ),
+    ]
+
+
+def _cell(task: str, family: str, seed: int, recipe: str, rounds: int) -> Cell:
+    cost = COST[task].get(recipe, COST[task][""]) * (rounds / 3 if recipe == "loop" else 1)
+    return Cell(
+        name=f"{task}/{family}:{seed}/{recipe}", cost=cost,
+        parameters={"task": task, "family": family, "seed": seed, "recipe": recipe,
+                    "rounds": rounds},
+    )  # fmt: skip
 
 
 # -- a cell -------------------------------------------------------------------
@@ -85,6 +95,8 @@ def run(cell: Cell) -> dict[str, Any]:
         folder = Path(scratch)
         if recipe == "loop":
             return _loop(given, config, folder / "cell", folder / "tuned")
+        if recipe == ALARM:
+            return _alarm(given, config, folder / "policy")
         return {"policies": _rival(given, config, recipe, folder / "policy")}
 
 
@@ -117,18 +129,42 @@ def _loop(given: dict[str, Any], config: LoopConfig, cell: Path, tuned: Path) ->
     else:
         last = {k: v[-1:] for k, v in found["loop"].items() if k != "spent"}
         found[TUNED] = last | {"spent": spent}
-    return {"policies": found} | _history(cell, config.rounds)
+    return {"policies": found} | history(cell, config.rounds)
+
+
+def _alarm(given: dict[str, Any], config: LoopConfig, policy: Path) -> dict[str, Any]:
+    """Whether the model is called wrong from one round of field logs, and by what figure.
+
+    The policy is that of uniform randomisation: it meets the object in most worlds, so
+    that all knobs are in the logs.
+    """
+    from gaploop.calibrate import calibrate_units
+    from gaploop.field.labs import attempt
+    from gaploop.ingest import screen
+    from gaploop.sim import World
+
+    family, seed, task = given["family"], given["seed"], given["task"]
+    RECIPES["uniform"](config, config.generate.demos * (config.rounds + 1), seed, policy)
+    logs = attempt(family, seed, task, policy, config.trials, spawn(seed, "field", 1))
+    clean = set(screen(logs, config.screen).clean)
+    kept = [e for e in logs if e.id in clean]
+    world = World(registry.load("tasks", task)())
+    found = calibrate_units(
+        world, kept, [1] * len(kept), config.calibrate, spawn(seed, "calibrate", 1)
+    )
+    values = [c.value for c in found.checks if c.name == "misspecification"]
+    return {
+        "misspecified": found.misspecified, "value": values[0] if values else None,
+        "limit": config.calibrate.alarm, "clean": len(kept),
+        "success": sum(e.success is True for e in logs), "n": len(logs),
+    }  # fmt: skip
 
 
 def configured(given: dict[str, Any]) -> LoopConfig:
-    """The loop's settings in a cell; its rivals take theirs from them."""
-    task, family, seed = given["task"], given["family"], given["seed"]
-    who = f"+{WATCHED[family]}" if family in WATCHED else ""
-    return LoopConfig(
-        task=task, field=f"{family}:{seed}{who}", seed=seed, rounds=given["rounds"],
-        calibrate=CalibrateConfig(logs=LOGS), train=TRAIN[task],
-        diagnose=DiagnoseConfig(failures=FAILURES),
-    )  # fmt: skip
+    """The loop's settings in a cell."""
+    who = f"+{WATCHED[given['family']]}" if given["family"] in WATCHED else ""
+    field = f"{given['family']}:{given['seed']}{who}"
+    return settings(given["task"], field, given["seed"], given["rounds"])
 
 
 def _measured(
@@ -159,33 +195,12 @@ def _takeovers(given: dict[str, Any], policy: Path, age: int) -> float:
     return takeovers(episodes)
 
 
-def _history(cell: Path, rounds: int) -> dict[str, Any]:
-    """What the loop said of itself, a round: healing, predictions, alarms, training."""
-    from gaploop.store import Workcell
-
-    out: dict[str, Any] = {"healed": [], "kept": [], "alarm": [], "causes": [], "training": []}
-    with Workcell.open(cell) as opened:
-        refs = opened.ledger.refs()
-        for k in range(1, rounds + 1):
-            exam = opened.objects.get(refs[f"exam@r{k}"], Exam)
-            trained = bool(refs.get(f"training@r{k}"))
-            own = sum(2 * h.own_k > h.own_n for h in exam.healed)
-            healed = sum(h.healed for h in exam.healed)
-            out["healed"].append([len(exam.healed), own, healed])
-            out["kept"] += [[k, bucket, lift, got] for bucket, lift, got in exam.kept]
-            posterior = opened.objects.get(refs[f"posterior@r{k}"], Posterior)
-            out["alarm"].append(posterior.misspecified)
-            answers = opened.objects.get(refs[f"diagnoses@r{k}"], tuple[Diagnosis, ...])
-            out["causes"].append([d.verdict for d in answers])
-            curation = opened.objects.get(refs[f"curation@r{k}"], Curation)
-            out["training"].append([trained, len(curation.mends)])
-    return out
-
-
 # -- the table ----------------------------------------------------------------
 
 
 def table(results: list[Result]) -> str:
+    alarms = [r for r in results if r.cell.parameters["recipe"] == ALARM]
+    results = [r for r in results if r.cell.parameters["recipe"] != ALARM]
     parts = [" ".join((__doc__ or "").partition("\n\n")[2].split())]
     parts += ["## The loop beside its best rival", _headline(results)]
     for task in _unique(results, "task"):
@@ -194,9 +209,39 @@ def table(results: list[Result]) -> str:
     if any(r.cell.parameters["family"] in WATCHED for r in results):
         parts += ["## Takeovers per 100 episodes", _taken(results)]
     loops = [r for r in results if r.cell.parameters["recipe"] == "loop"]
-    parts += ["## Predictions kept", predictions(loops)]
-    parts += ["## What the loop said of itself", _said(loops)]
+    if loops:
+        parts += ["## Predictions kept", predictions(loops)]
+        parts += ["## What the loop said of itself", _said(loops)]
+    if alarms:
+        parts += ["## Is a wrong model announced?", _announced(alarms)]
     return "\n\n".join(parts)
+
+
+def picture(results: list[Result]) -> str:
+    """The best rival and the loop round by round, as SVG; how it is drawn decides no figure."""
+    from benchmarks.pictures import rounds
+
+    return rounds(worlds(results))
+
+
+def worlds(results: list[Result]) -> list[dict[str, Any]]:
+    """What a picture shows of each task and family, rates as intervals."""
+    found: list[dict[str, Any]] = []
+    for task in _unique(results, "task"):
+        for family in WORLDS[task]:
+            here = _cells(results, task, family)
+            last = max((r.cell.parameters["rounds"] for r in here), default=0)
+            loop = [_rates(here, "loop", k) for k in range(last + 1)]
+            rivals = {r: rate for r in RECIPES if (rate := _rates(here, r, -1)) is not None}
+            if not rivals or None in loop:
+                continue
+            best = max(rivals, key=lambda r: rivals[r].mean)
+            found.append({
+                "task": task, "family": family, "loop": loop, "rival": rivals[best], "best": best,
+                "target": TARGETS.get((task, family), (None, None))[0],
+                "seeds": len({r.cell.parameters["seed"] for r in here}),
+            })  # fmt: skip
+    return found
 
 
 def _headline(results: list[Result]) -> str:
@@ -215,7 +260,7 @@ def _headline(results: list[Result]) -> str:
             aim = f"{f'{rate} %, ' if rate else ''}+{lead}" if lead else ""
             seeds = len({r.cell.parameters["seed"] for r in here})
             rows.append([
-                task, family, str(seeds), _percent(ours), best, _percent(rivals[best]),
+                task, family, str(seeds), percent(ours), best, percent(rivals[best]),
                 difference(ours, rivals[best]), aim,
             ])  # fmt: skip
     header = ["task", "world", "seeds", "loop [95 %, two-level]", "best rival", "its rate",
@@ -233,7 +278,7 @@ def _every(results: list[Result]) -> str:
         if any(found):
             spent = [v["spent"] for v in _policies(results, recipe)]
             shown = f"{np.mean(spent):.0f}" if recipe != "loop" or index == last else ""
-            rows.append([name, *(_percent(x) for x in found), shown])
+            rows.append([name, *(percent(x) for x in found), shown])
     return markdown(["recipe", *(f"{f} %" for f in families), "CPU-s a seed"], rows)
 
 
@@ -268,32 +313,6 @@ def predictions(loops: list[Result]) -> str:
     return f"{told}\n\n" + markdown(["predicted", "n", "mean predicted", "mean measured"], rows)
 
 
-def correlation(
-    pairs: Sequence[Sequence[tuple[float, float]]], draws: int = 2000
-) -> tuple[float, float, float]:
-    """Spearman's rho of all pairs, and its 95 % bootstrap interval over the groups.
-
-    Prescriptions of one loop are not independent, so whole loops are resampled. NaN bounds
-    for fewer than three loops.
-    """
-    from scipy.stats import rankdata
-
-    def rho(chosen: Sequence[Sequence[tuple[float, float]]]) -> float:
-        a, b = np.array([p for one in chosen for p in one]).T
-        a, b = rankdata(a), rankdata(b)
-        return float(np.corrcoef(a, b)[0, 1]) if a.std() and b.std() else float("nan")
-
-    groups = [p for p in pairs if p]
-    if len(groups) < 3:
-        return rho(groups), float("nan"), float("nan")
-    rng = np.random.default_rng(0)
-    found = [
-        rho([groups[i] for i in rng.integers(len(groups), size=len(groups))]) for _ in range(draws)
-    ]
-    lo, hi = np.nanquantile(found, [0.025, 0.975])
-    return rho(groups), float(lo), float(hi)
-
-
 def _thirds(pairs: list[tuple[float, float]]) -> list[tuple[str, list[tuple[float, float]]]]:
     ranked = sorted(pairs)
     edges = [round(i * len(ranked) / 3) for i in range(4)]
@@ -308,12 +327,15 @@ def _said(loops: list[Result]) -> str:
             here = [r.values for r in _cells(loops, task, family)]
             if not here:
                 continue
-            asked, own, healed = np.sum([one for v in here for one in v["healed"]], axis=0)
+            # failures of one loop are alike, so the interval is over loops
+            asked, own, healed = (
+                [sum(one[i] for one in v["healed"]) for v in here] for i in range(3)
+            )
             rounds = sum(len(v["alarm"]) for v in here)
             causes = [c for v in here for one in v["causes"] for c in one]
             counted = sorted({*causes}, key=lambda c: (-causes.count(c), c))
             rows.append([
-                task, family, _share(int(own), int(asked)), _share(int(healed), int(asked)),
+                task, family, grouped(own, asked), grouped(healed, asked),
                 f"{sum(map(sum, (v['alarm'] for v in here)))}/{rounds}",
                 f"{sum(t for v in here for t, _ in v['training'])}/{rounds}",
                 str(sum(m for v in here for _, m in v["training"])),
@@ -323,6 +345,31 @@ def _said(loops: list[Result]) -> str:
               "rounds with a misspecification alarm", "rounds that trained", "mends",
               "causes named"]  # fmt: skip
     return markdown(header, rows)
+
+
+def _announced(alarms: list[Result]) -> str:
+    rows: list[list[str]] = []
+    for task in _unique(alarms, "task"):
+        for family in _unique(alarms, "family"):
+            here = [r.values for r in _cells(alarms, task, family)]
+            if not here:
+                continue
+            values = sorted(v["value"] for v in here if v["value"] is not None)
+            rows.append([
+                task, family, share(sum(v["misspecified"] for v in here), len(here)),
+                f"{here[0]['limit']:g}", ", ".join(f"{v:.2f}" for v in values),
+                f"{sum(v['success'] for v in here)}/{sum(v['n'] for v in here)}",
+            ])  # fmt: skip
+    told = (
+        "One round of field logs of uniform randomisation, calibrated once. `lab-plain` is"
+        " drawn as `lab-mix`, its truth inside the prior and nothing amiss that no knob"
+        " expresses: an alarm there is a false one. The threshold is the default, fixed"
+        " before these worlds were met. The loops above calibrate round by round."
+    )
+    header = ["task", "world", "worlds with an alarm", "threshold",
+              "held-out replay error over what the fit leaves, a world",
+              "field successes"]  # fmt: skip
+    return f"{told}\n\n{markdown(header, rows)}"
 
 
 # -- inside -------------------------------------------------------------------
@@ -339,29 +386,6 @@ def _rates(here: list[Result], name: str, index: int) -> Interval | None:
     if not found:
         return None
     return two_level([v["k"][index] for v in found], [v["n"][index] for v in found])
-
-
-def difference(ours: Interval, rival: Interval) -> str:
-    """Points between two rates, with the interval their own intervals give.
-
-    Newcombe (1998), Stat. Med. 17:873, method 10. It takes the two for independent:
-    shared worlds and starts make it wider than need be.
-    """
-    gap = ours.mean - rival.mean
-    lo = gap - np.hypot(ours.mean - ours.lo, rival.hi - rival.mean)
-    hi = gap + np.hypot(ours.hi - ours.mean, rival.mean - rival.lo)
-    return f"{100 * gap:+.0f} [{100 * lo:+.0f}, {100 * hi:+.0f}]"
-
-
-def _share(k: int, n: int) -> str:
-    lo, hi = wilson(k, n)
-    return f"{k}/{n} [{100 * lo:.0f}, {100 * hi:.0f}] %"
-
-
-def _percent(rate: Interval | None) -> str:
-    if rate is None:
-        return ""
-    return f"{100 * rate.mean:.0f} [{100 * rate.lo:.0f}, {100 * rate.hi:.0f}]"
 
 
 def _unique(results: list[Result], key: str) -> list[str]:

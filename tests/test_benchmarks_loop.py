@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -41,6 +42,11 @@ def made_up(loop: ModuleType, cell: Any) -> Any:
         return found | ({"takeovers": [10.0] * len(k)} if watched else {})
 
     name, rounds = given["recipe"], range(given["rounds"])
+    if name == loop.ALARM:
+        rang = given["family"] == "lab-out"
+        values = {"misspecified": rang, "value": 4.0 if rang else 0.5, "limit": 3.0,
+                  "clean": 20, "success": 5, "n": 20}  # fmt: skip
+        return loop.Result(cell=cell, values=values, wall=1.0, cpu=1.0)
     rivals = {name: policy(100 if name == "half" else 20)}
     if name == "fine-tuned":
         rivals["uniform"] = policy(20)
@@ -63,9 +69,13 @@ def test_the_grid_holds_every_recipe_in_every_world(loop: ModuleType) -> None:
     assert len({c.name for c in grid}) == len(grid)
     for task, families in loop.WORLDS.items():
         for family, seeds in families.items():
-            mine = [c for c in grid if c.name.startswith(f"{task}/{family}:")]
+            mine = [
+                c
+                for c in grid
+                if c.name.startswith(f"{task}/{family}:") and c.parameters["recipe"] != loop.ALARM
+            ]
             assert len(mine) == seeds * len(recipes(task))
-            assert seeds >= (3 if family in ("lab-a", "lab-out") else 5)
+            assert seeds >= (3 if family == "lab-a" else 5)
     assert all(c.cost > 0 for c in grid)
     # two at a time, an hour and a minute
     assert sum(c.cost for c in grid) / loop.WORKERS < 3660
@@ -158,3 +168,12 @@ def test_the_planted_policies_are_what_they_are_called(healed: ModuleType) -> No
     assert can["unchanged"][failing] < 0.2
     assert values["memoriser"]["own"] == values["memoriser"]["asked"] > 0
     assert values["memoriser"]["healed"] == 0
+
+
+def test_the_picture_has_a_panel_a_world_and_says_what_it_is(loop: ModuleType) -> None:
+    chosen = [c for c in loop.cells(False) if c.parameters["family"] == "lab-mix"]
+    drawn = loop.picture([made_up(loop, c) for c in chosen])
+    assert ElementTree.fromstring(drawn).tag.endswith("svg")
+    assert drawn.count('class="frame"') == 2
+    assert "sim-to-sim" in drawn
+    assert "round 3: 90 [" in drawn

@@ -1,19 +1,20 @@
 """The seeded families of stand-ins: which gap is open, how far, and what no knob expresses.
 
 A family speaks of gaps and of what channels show, never of a task, so that it is the
-same question for every task. Three families draw worlds again until one misleads:
+same question for every task. Four families draw worlds again until one misleads:
 
 | family | drawn again until | why |
 |---|---|---|
-| lab-b, lab-c, lab-mix | a misled expert fails | a world in which trust does no harm has no gap |
+| lab-b, lab-c, lab-mix, lab-plain | a misled expert fails | a world in which trust does no harm
+  has no gap |
 | lab-a | never | whether a task's tolerance absorbs its dynamics is what is asked; choosing
   worlds where it does not would answer it beforehand |
 | lab-d | never | the gap opens as the units wear, so its first round decides nothing |
 | lab-e | never | the plain simulator's expert sees the disturbance and copes; a policy may not |
 | lab-out | never | the truth lies outside the prior, whatever it misleads |
 
-In all but lab-mix the expert that knows the truth must still succeed: a world that nobody
-can do is no test of anybody.
+In all but lab-mix and lab-plain the expert that knows the truth must still succeed: a world
+that nobody can do is no test of anybody.
 """
 
 from dataclasses import dataclass
@@ -77,6 +78,11 @@ FAMILIES: Final = {
     "lab-mix": Family(
         gaps=("sensor", "dynamics", "execution"), least=0.45, most=0.85,
         effects=("dynamics", "rail", "execution", "sensor"), misled="readings", fooled=0.1,
+    ),
+    # lab-mix as the knobs can express it: where a correct model must raise no alarm
+    "lab-plain": Family(
+        gaps=("sensor", "dynamics", "execution"), least=0.45, most=0.85,
+        misled="readings", fooled=0.1,
     ),
     "lab-out": Family(
         gaps=("sensor", "dynamics", "execution"), least=0.45, most=0.85,

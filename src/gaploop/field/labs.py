@@ -145,6 +145,7 @@ lab_d = _factory("lab-d")
 lab_e = _factory("lab-e")
 lab_mix = _factory("lab-mix")
 lab_out = _factory("lab-out")
+lab_plain = _factory("lab-plain")
 
 
 def attempt(
