@@ -1,5 +1,6 @@
 """What the wiring decides by itself: when a posterior stands, what a candidate is trained on."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -7,7 +8,18 @@ import numpy as np
 import pytest
 
 from gaploop import wiring
-from gaploop.core import Admission, Curation, Episode, HardSet, Label, Mend, Signal
+from gaploop.core import (
+    Admission,
+    BucketChange,
+    Curation,
+    Episode,
+    Exam,
+    HardSet,
+    Label,
+    Mend,
+    Signal,
+)
+from gaploop.release import ReleaseRule
 from gaploop.train import TrainConfig
 
 
@@ -139,3 +151,31 @@ def test_all_rounds_are_admitted_as_this_rounds_candidate_meets_them() -> None:
     # one dataset has one set of columns, and only what the person did of a helped attempt
     weights = {k: e.signals["frame_weight"].values.tolist() for k, e in shown.items()}
     assert weights == {1.5: [1, 1, 1], 2.5: [0, 1, 0], 3.5: [1, 1, 1]}
+
+
+@pytest.mark.parametrize(("wins", "acts"), [((16, 3), "first"), ((3, 16), "second")])
+def test_a_policy_that_fell_in_the_field_gives_way_to_the_one_before(
+    wins: tuple[int, int], acts: str
+) -> None:
+    """Round 2: the first policy acted in round 1, the second one in this round."""
+    refs = {"policy@r0": "first", "policy@r1": "second", "candidate@r2": "third"}
+    unchanged = BucketChange(
+        bucket="calibrated", before_k=90, after_k=90, n=150, p_value=1.0, lo=-5.0, hi=5.0,
+        direction="unchanged", fresh=True,
+    )  # fmt: skip
+    exam = Exam(
+        policy="third", against="second", hard_set="h", scores=(), baseline=(), healed=(),
+        changes=(replace(unchanged, bucket="worked", before_k=95, after_k=95), unchanged),
+    )  # fmt: skip
+
+    def episodes(name: str, back: int) -> list[Any]:
+        won = wins[1 - back]
+        return [SimpleNamespace(success=i < won, helped=False, facts=()) for i in range(20)]
+
+    now = SimpleNamespace(
+        number=2, need=lambda name, cls: exam, config=SimpleNamespace(release=ReleaseRule()),
+        ref=lambda name, back=0: refs[f"{name}@r{2 - back}"], episodes=episodes,
+        cell=SimpleNamespace(objects=SimpleNamespace(put=lambda decision: decision.verdict)),
+    )  # fmt: skip
+    verdict = "roll back" if acts == "first" else "hold"
+    assert wiring.release(cast("Any", now)) == {"decision": verdict, "policy": acts}
