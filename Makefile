@@ -23,7 +23,7 @@ lint: $(STAMP)
 	$(BIN)/pyright
 
 bench: $(STAMP)  ## make bench NAME=rollout; QUICK=1 for the short grid; runs what is missing
-	@test -n "$(NAME)" || { echo "Say which: make bench NAME=..., one of:"; ls benchmarks/*.py | sed 's|.*/||; s|\.py||' | grep -v -e '^_' -e harness; exit 2; }
+	@test -n "$(NAME)" || { echo "Say which: make bench NAME=..., one of:"; ls benchmarks/*.py | sed 's|.*/||; s|\.py||' | grep -v -e "^_" -e harness -e pictures; exit 2; }
 	$(BIN)/python -m benchmarks $(NAME)
 
 # The stamp is newer than pyproject.toml exactly when the environment fits it.

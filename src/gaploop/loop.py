@@ -58,7 +58,7 @@ ROUND = (
           ("curation", "admitted"), wiring.curate, ("task", "curate")),
     Stage("generate", ("posterior", "curation"), ("data", "gates", "aimed"), wiring.generate,
           ("task", "generate")),
-    Stage("train", ("data@all", "admitted", "policy@prev", "curation"),
+    Stage("train", ("data@all", "posterior", "admitted", "policy@prev", "curation"),
           ("candidate", "training"), wiring.train, ("task", "train")),
     Stage("evaluate", ("candidate", "policy@prev", "curation", "reproductions"), ("exam",),
           wiring.evaluate, ("task", "evaluate")),

@@ -130,13 +130,15 @@ def loop(config: LoopConfig, cell: Path, threads: int = 1) -> list[Path]:
 def loop_fine_tuned(config: LoopConfig, cell: Path, out: Path) -> bool:
     """The finished loop's last policy, fine-tuned on what succeeded in its field.
 
-    From scratch on the data the loop made, weighted as the loop weights them, and every
+    From scratch on the data the loop made, chosen and weighted as the loop does, and every
     field success of its rounds with `FIELD_SHARE` of the batches; the same mends. False
     where no field attempt succeeded: there is nothing to tune on, and `out` stays unwritten.
     """
+    from gaploop.mixture import demonstrations
     from gaploop.policies.mend import as_new, mended, read_mends, told
     from gaploop.store import Workcell
     from gaploop.store.datasets import read_dataset
+    from gaploop.turn import Turn
 
     with Workcell.open(cell) as opened:
         refs = opened.ledger.refs()
@@ -147,10 +149,10 @@ def loop_fine_tuned(config: LoopConfig, cell: Path, out: Path) -> bool:
         won = [as_new(told(e, mends)) for e in successes(logs)]
         if not won:
             return False
-        made = [k for k in range(config.rounds + 1) if refs.get(f"data@r{k}")]
-        sources = [list(read_dataset(opened.dataset(refs[f"data@r{k}"]))) for k in made]
-    share = (1 - FIELD_SHARE) / sum(2.0**k for k in made)
-    weights = [*(share * 2.0**k for k in made), FIELD_SHARE]
+        turn = Turn(cell=opened, config=config, number=config.rounds, refs=refs, seed=config.seed)
+        sources, made = demonstrations(turn)
+    share = (1 - FIELD_SHARE) / sum(made)
+    weights = [*(share * weight for weight in made), FIELD_SHARE]
     with tempfile.TemporaryDirectory() as scratch:
         policy = Path(scratch) / "policy"
         _clone(config, [*sources, won], weights, spawn(config.seed, "tune"), policy)

@@ -28,6 +28,7 @@ from gaploop.core import (
     registry,
 )
 from gaploop.core.protocols import Field
+from gaploop.mixture import aimed, demonstrations
 from gaploop.store import seal
 from gaploop.turn import Turn
 
@@ -181,25 +182,24 @@ def demonstrate(turn: Turn) -> dict[str, str]:
 def train(turn: Turn) -> dict[str, str]:
     """A candidate from all rounds' data; where nothing is to be trained, the policy as it is.
 
-    What is mended goes into the candidate's folder, whether it was trained or not.
-    Each older round's demonstrations weigh half. What the field itself showed gets a share of
-    the batches that grows with it.
+    What is mended goes into the candidate's folder, whether it was trained or not. What the
+    field itself showed gets a share of the batches that grows with it.
     """
     curation, mends = turn.need("curation", Curation), _all_mends(turn)
     if not curation.trains:
         return {"candidate": _mended(turn, turn.ref("policy", 1), mends)}
-    made = [(2.0**k, turn.refs.get(f"data@r{k}")) for k in range(turn.number + 1)]
-    weights = {data: weight for weight, data in made if data}
-    shown = turn.ref("admitted")
-    share = turn.config.train.share(_length(turn, shown)) if shown else 0.0
+    sources, weights = demonstrations(turn)
+    shown = turn.episodes("admitted") if turn.ref("admitted") else []
+    share = turn.config.train.share(len(shown))
     if share:
-        weights[shown] = sum(weights.values()) * share / (1 - share)
-    policy, report = _trained(turn, list(weights), list(weights.values()))
+        sources.append(shown)
+        weights.append(sum(weights) * share / (1 - share))
+    policy, report = _trained(turn, sources, weights)
     return {"candidate": _mended(turn, policy, mends), "training": report}
 
 
 def first(turn: Turn) -> dict[str, str]:
-    policy, report = _trained(turn, [turn.ref("data")], [1.0])
+    policy, report = _trained(turn, [turn.episodes("data")], [1.0])
     return {"policy": policy, "training": report}
 
 
@@ -234,15 +234,6 @@ def release(turn: Turn) -> dict[str, str]:
 
 
 # -- inside -------------------------------------------------------------------
-
-
-def aimed(posterior: Posterior) -> Posterior:
-    """What data is made for: the posterior, its units shown in turn where they differ."""
-    if not posterior.shifts:
-        return posterior
-    shifts = [shift for _, shift in sorted(posterior.shifts.items())]
-    rows = np.stack([shifts[i % len(shifts)] for i in range(len(posterior.shipped))])
-    return replace(posterior, shipped=posterior.shipped + rows, shifts={})
 
 
 def _stands(turn: Turn, previous: Posterior) -> bool:
@@ -363,19 +354,16 @@ def _dataset(turn: Turn, episodes: Sequence[Episode]) -> str:
         return turn.cell.add_dataset(folder / "data")
 
 
-def _length(turn: Turn, dataset: str) -> int:
-    return len(turn.cell.ledger.episodes(dataset))
-
-
-def _trained(turn: Turn, data: Sequence[str], weights: Sequence[float]) -> tuple[str, str]:
+def _trained(
+    turn: Turn, sources: Sequence[Sequence[Episode]], weights: Sequence[float]
+) -> tuple[str, str]:
     """Digests of the policy folder and of the report on its training."""
-    from gaploop.train import train as run
+    from gaploop.train import fit_policy
 
     with turn.cell.scratch() as folder:
-        report = run(
-            [turn.cell.dataset(d) for d in data], weights, turn.task.spec, turn.config.train,
-            turn.seed, folder / "policy",
-        )  # fmt: skip
+        report = fit_policy(
+            sources, weights, turn.task.spec, turn.config.train, turn.seed, folder / "policy"
+        )
         kept = {f.name: getattr(report, f.name) for f in fields(report)
                 if f.metadata.get("digest", True)}  # fmt: skip
         return turn.cell.objects.put_tree(folder / "policy"), turn.cell.objects.put(kept)

@@ -7,6 +7,9 @@ import numpy as np
 
 from gaploop.core.knob import KnobSpace
 
+_SLACK = 0.02
+"""Of a knob's prior range, beyond what is believed."""
+
 Verdict = Literal["identified", "not identifiable", "at bound", "no effect", "misspecified"]
 
 
@@ -104,6 +107,16 @@ class Posterior:
     def draw_shipped(self, rng: np.random.Generator, n: int) -> np.ndarray:
         """(n, P) draws of the shipped randomisation."""
         return self.shipped[rng.choice(len(self.shipped), n)]
+
+    def holds(self, values: np.ndarray, shipped: bool = False) -> np.ndarray:
+        """(M,) bool: whether each of (M, P) worlds is still believed in.
+
+        In every knob within the central 99 % of the particles, or of what is shipped, and a
+        little slack: a draw of an earlier posterior is outside once the logs have ruled it out.
+        """
+        low, high = np.quantile(self.shipped if shipped else self.particles, [0.005, 0.995], axis=0)
+        slack = _SLACK * (self.space.high - self.space.low)
+        return np.asarray(((values >= low - slack) & (values <= high + slack)).all(axis=1))
 
     def verdict(self, name: str) -> KnobVerdict | None:
         return next((v for v in self.verdicts if v.name == name), None)

@@ -79,19 +79,13 @@ def believable(
     A failure met when a bias was unknown is kept as a start and a noise seed;
     examining it at a bias that no longer can be would reward the wrong policy.
     """
-    slack = 0.02 * (posterior.space.high - posterior.space.low)
-    bounds: dict[str, np.ndarray] = {}
     kept: list[Scenario] = []
     for scenario in scenarios:
         own = posterior.of(scenario.unit)
-        if scenario.unit not in bounds:
-            bounds[scenario.unit] = np.quantile(own.particles, [0.005, 0.995], axis=0)
-        low, high = bounds[scenario.unit]
         columns = [posterior.space.index(n) for n in scenario.knob_names]
-        inside = (scenario.knobs >= (low - slack)[columns]) & (
-            scenario.knobs <= (high + slack)[columns]
-        )
-        if not inside.all():
+        values = own.mean.copy()
+        values[columns] = scenario.knobs
+        if not own.holds(values[None])[0]:
             rng = generator(seed, "pose", scenario.origin, scenario.seed)
             knobs = own.draw(rng, 1)[0][columns]
             scenario = replace(scenario, knobs=knobs, controls=None)
