@@ -209,9 +209,8 @@ def table(results: list[Result]) -> str:
     if any(r.cell.parameters["family"] in WATCHED for r in results):
         parts += ["## Takeovers per 100 episodes", _taken(results)]
     loops = [r for r in results if r.cell.parameters["recipe"] == "loop"]
-    if loops:
-        parts += ["## Predictions kept", predictions(loops)]
-        parts += ["## What the loop said of itself", _said(loops)]
+    parts += ["## Predictions kept", predictions(loops)]
+    parts += ["## What the loop said of itself", _said(loops)]
     if alarms:
         parts += ["## Is a wrong model announced?", _announced(alarms)]
     return "\n\n".join(parts)
