@@ -11,7 +11,8 @@ it comes from the plain simulator; its field failures open round 1.
 
 A round is told in the numbers that the acting policy meets, behind its mends. Where
 the remedy is to mend, the candidate is the same policy with more mends, and nothing
-is generated or trained.
+is generated or trained. What the field shows of a released policy may take it back: then
+an earlier one is released again.
 """
 
 import time
@@ -45,23 +46,23 @@ ACTING = ("policy@before", "candidate@before", "training@before", "aimed@before"
 ROUND = (
     Stage("field", ("policy@prev",), ("field",), wiring.field, ("task", "field", "trials"), False),
     Stage("ingest", ("field", "policy@prev"), ("screened",), wiring.ingest, ("screen",)),
-    Stage("calibrate", ("field@all", "screened@all", "policy@prev", "posterior@prev"),
+    Stage("calibrate", ("field@all", "screened@all", "policy@before", "posterior@prev"),
           ("posterior",), wiring.calibrate, ("task", "calibrate")),
     Stage("diagnose", ("field", "posterior", *ACTING), ("diagnoses",),
           wiring.diagnose, ("task", "diagnose")),
     Stage("reproduce", ("field", "posterior", "diagnoses", *ACTING), ("reproductions",),
           wiring.reproduce, ("task", "reproduce")),
     Stage("curate",
-          ("field", "posterior", "diagnoses", "reproductions", "curation@prev", "policy@prev",
+          ("field@all", "posterior", "diagnoses", "reproductions", "curation@before", "policy@prev",
            "candidate@prev"),
           ("curation", "admitted"), wiring.curate, ("task", "curate")),
     Stage("generate", ("posterior", "curation"), ("data", "gates", "aimed"), wiring.generate,
           ("task", "generate")),
-    Stage("train", ("data@all", "admitted@all", "policy@prev", "curation"),
+    Stage("train", ("data@all", "admitted", "policy@prev", "curation"),
           ("candidate", "training"), wiring.train, ("task", "train")),
     Stage("evaluate", ("candidate", "policy@prev", "curation", "reproductions"), ("exam",),
           wiring.evaluate, ("task", "evaluate")),
-    Stage("release", ("exam", "candidate", "policy@prev"), ("decision", "policy"),
+    Stage("release", ("exam", "candidate", "policy@before", "field@all"), ("decision", "policy"),
           wiring.release, ("release",)),
 )  # fmt: skip
 """One turn, in order."""

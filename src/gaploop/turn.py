@@ -34,9 +34,9 @@ class Turn:
         found = self.ref(name, back)
         return self.cell.objects.get(found, cls) if found else None
 
-    def need(self, name: str, cls: type[T]) -> T:
-        """The stored value of a name of this round, which an earlier stage always writes."""
-        return self.cell.objects.get(self.refs[f"{name}@r{self.number}"], cls)
+    def need(self, name: str, cls: type[T], back: int = 0) -> T:
+        """The stored value of a name, which an earlier stage always writes."""
+        return self.cell.objects.get(self.refs[f"{name}@r{self.number - back}"], cls)
 
     def policy_folder(self, name: str, back: int = 0) -> Path:
         return self.cell.objects.tree(self.ref(name, back))

@@ -18,11 +18,13 @@ from gaploop.core import (
     Diagnosis,
     Episode,
     Exam,
+    FieldRun,
     Mend,
     Posterior,
     Reproduction,
     Scenario,
     digest,
+    field_run,
     registry,
 )
 from gaploop.core.protocols import Field
@@ -82,12 +84,16 @@ def ingest(turn: Turn) -> dict[str, str]:
 
 
 def calibrate(turn: Turn) -> dict[str, str]:
+    """A posterior from all rounds' clean logs; a round without a failure keeps the last one."""
     from gaploop.calibrate import calibrate_units as run
 
+    previous = turn.value("posterior", Posterior, back=1)
+    if previous is not None and _stands(turn, previous):
+        return {"posterior": turn.ref("posterior", 1)}
     clean = _clean(turn)
     posterior = run(
         turn.world, [e for e, _ in clean], [k for _, k in clean], turn.config.calibrate, turn.seed,
-        previous=turn.value("posterior", Posterior, back=1),
+        previous=previous,
     )  # fmt: skip
     return {"posterior": turn.cell.objects.put(posterior)}
 
@@ -138,12 +144,10 @@ def reproduce(turn: Turn) -> dict[str, str]:
 
 def curate(turn: Turn) -> dict[str, str]:
     from gaploop.curate import curate as run
-    from gaploop.curate import imitable
-    from gaploop.policies.mend import as_new, told
 
-    last, episodes = turn.value("curation", Curation, back=1), turn.sound()
+    last = turn.value("curation", Curation, back=1)
     curation = run(
-        episodes,
+        turn.sound(),
         turn.need("diagnoses", tuple[Diagnosis, ...]),
         turn.need("reproductions", tuple[Reproduction, ...]),
         last.hard_set if last else None,
@@ -154,10 +158,8 @@ def curate(turn: Turn) -> dict[str, str]:
         path=turn.path(),
         mend=not (last and last.mends) or turn.ref("candidate", 1) == turn.ref("policy", 1),
     )
+    admitted = _admitted(turn, curation)
     out = {"curation": turn.cell.objects.put(curation)}
-    # kept as a candidate will meet it; the path's faults are out of them already
-    zeros = [m for m in curation.mends if m.cause != "contract"]
-    admitted = [as_new(told(e, zeros)) for e in imitable(curation, episodes)]
     return out | ({"admitted": _dataset(turn, admitted)} if admitted else {})
 
 
@@ -177,26 +179,22 @@ def demonstrate(turn: Turn) -> dict[str, str]:
 
 
 def train(turn: Turn) -> dict[str, str]:
-    """A candidate from all rounds' data; where no remedy trains, the policy stays as it is.
+    """A candidate from all rounds' data; where nothing is to be trained, the policy as it is.
 
     What is mended goes into the candidate's folder, whether it was trained or not.
-    Each older round weighs half. What the field itself showed (near misses,
-    corrections) weighs, an episode, as much as what was generated for its round.
+    Each older round's demonstrations weigh half. What the field itself showed gets a share of
+    the batches that grows with it.
     """
-    mends = _all_mends(turn)
-    if not turn.ref("data"):
+    curation, mends = turn.need("curation", Curation), _all_mends(turn)
+    if not curation.trains:
         return {"candidate": _mended(turn, turn.ref("policy", 1), mends)}
-    sources: list[str] = []
-    weights: list[float] = []
-    for k in range(turn.number + 1):
-        made, shown = (turn.refs.get(f"{name}@r{k}") for name in ("data", "admitted"))
-        if made:
-            sources.append(made)
-            weights.append(2.0**k)
-        if made and shown:
-            sources.append(shown)
-            weights.append(2.0**k * _length(turn, shown) / _length(turn, made))
-    policy, report = _trained(turn, sources, weights)
+    made = [(2.0**k, turn.refs.get(f"data@r{k}")) for k in range(turn.number + 1)]
+    weights = {data: weight for weight, data in made if data}
+    shown = turn.ref("admitted")
+    share = turn.config.train.share(_length(turn, shown)) if shown else 0.0
+    if share:
+        weights[shown] = sum(weights.values()) * share / (1 - share)
+    policy, report = _trained(turn, list(weights), list(weights.values()))
     return {"candidate": _mended(turn, policy, mends), "training": report}
 
 
@@ -228,8 +226,10 @@ def evaluate(turn: Turn) -> dict[str, str]:
 def release(turn: Turn) -> dict[str, str]:
     from gaploop.release import decide
 
-    decision = decide(turn.need("exam", Exam), turn.config.release)
-    chosen = turn.ref("candidate") if decision.verdict == "promote" else turn.ref("policy", 1)
+    decision = decide(turn.need("exam", Exam), turn.config.release, _field_runs(turn))
+    chosen = decision.back_to or turn.ref("policy", 1)
+    if decision.verdict == "promote":
+        chosen = turn.ref("candidate")
     return {"decision": turn.cell.objects.put(decision), "policy": chosen}
 
 
@@ -243,6 +243,58 @@ def aimed(posterior: Posterior) -> Posterior:
     shifts = [shift for _, shift in sorted(posterior.shifts.items())]
     rows = np.stack([shifts[i % len(shifts)] for i in range(len(posterior.shipped))])
     return replace(posterior, shipped=posterior.shipped + rows, shifts={})
+
+
+def _stands(turn: Turn, previous: Posterior) -> bool:
+    """Whether nothing went wrong since: then there is nothing to explain, and nothing to fit.
+
+    Not where units differ or the policy's mends are others: what is mended since must no
+    longer count as the robot's.
+    """
+    from gaploop.policies.mend import read_mends
+
+    alone = all(e.success and not e.helped for e in turn.logs())
+    if not (alone and previous.episodes) or previous.shifts:
+        return False
+    return read_mends(turn.policy_folder("policy", 2)) == turn.mends
+
+
+def _field_runs(turn: Turn) -> list[FieldRun]:
+    """What each policy did in the field, a round each, oldest first."""
+    return [
+        field_run(turn.ref("policy", back + 1), turn.episodes("field", back))
+        for back in reversed(range(turn.number))
+    ]
+
+
+def _admitted(turn: Turn, curation: Curation) -> list[Episode]:
+    """What the field showed in all rounds, as this round's candidate will meet it.
+
+    Told anew each round: an older round's episodes behind the mends of today.
+    """
+    from gaploop.curate import imitable
+    from gaploop.policies.mend import as_new, told
+
+    admissions, episodes = list(curation.admissions), {e.id: e for e in turn.sound()}
+    for back in range(1, turn.number):
+        admissions += turn.need("curation", Curation, back).admissions
+        episodes |= {e.id: e for e in turn.sound(back)}
+    # the path's faults are out of them already
+    zeros = [m for m in curation.mends if m.cause != "contract"]
+    every = replace(curation, admissions=tuple(admissions))
+    kept = _alike(imitable(every, list(episodes.values())))
+    return [as_new(told(e, zeros)) for e in kept]
+
+
+def _alike(episodes: Sequence[Episode]) -> list[Episode]:
+    """The episodes with the signals that all of them have, as one dataset needs them."""
+    names = [frozenset(e.signals) for e in episodes]
+    if len(set(names)) < 2:
+        return list(episodes)
+    common = frozenset.intersection(*names)
+    return [
+        replace(e, signals={k: s for k, s in e.signals.items() if k in common}) for e in episodes
+    ]
 
 
 def _all_mends(turn: Turn) -> tuple[Mend, ...]:
@@ -266,14 +318,16 @@ def _mended(turn: Turn, policy: str, mends: Sequence[Mend]) -> str:
 def _trained_on(turn: Turn) -> np.ndarray | None:
     """(M, P) worlds the acting policy was trained in; None: the plain simulator.
 
-    A policy that was only mended was trained where the one before it was.
+    A policy that was only mended was trained where the one before it was. One that was
+    trained on corrections alone had the demonstrations of the rounds before.
     """
     acting = turn.ref("policy", 1)
     for k in range(turn.number - 1, 0, -1):
         if turn.refs.get(f"candidate@r{k}") != acting:
             continue
         if turn.refs.get(f"training@r{k}"):
-            return turn.cell.objects.get(turn.refs[f"aimed@r{k}"], Posterior).shipped
+            aimed = [a for j in range(k, 0, -1) if (a := turn.refs.get(f"aimed@r{j}"))]
+            return turn.cell.objects.get(aimed[0], Posterior).shipped if aimed else None
         acting = turn.refs[f"policy@r{k - 1}"]
     return None
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaploop.cli.shown import LINES, changes, figure, interval, reason
-from gaploop.core import BucketChange, Decision, Exam, Healed
+from gaploop.cli.shown import LINES, changes, figure, interval, reason, won
+from gaploop.core import BucketChange, Decision, Exam, FieldRun, Healed
 
 
 @pytest.mark.parametrize(
@@ -72,3 +72,20 @@ def test_a_verdict_is_said_once(sentence, said):
     decision = Decision(policy="p", against="q", verdict="hold", gates=(), sentence=sentence)
     assert reason(decision) == said
     assert next(LINES["decision"](decision)) == f"hold: {said}"
+
+
+def test_what_a_person_helped_with_stands_apart():
+    alone = FieldRun(policy="p", k=12, n=20)
+    assert won(alone) == "12/20 [39, 78] % succeeded"
+    watched = FieldRun(policy="p", k=12, n=20, helped=5, takeovers=5)
+    assert won(watched) == "12/20 [39, 78] % alone, 5 with help (25 takeovers per 100)"
+
+
+def test_a_decision_names_the_policy_gone_back_to():
+    decision = Decision(
+        policy="c" * 64, against="b" * 64, verdict="roll back", gates=(), back_to="a" * 64,
+        sentence="Rolled back to the earlier policy: 3/20 in the field, 16/20 with aaaaaaaa.",
+    )  # fmt: skip
+    first, second, *_ = LINES["decision"](decision)
+    assert first == "roll back: 3/20 in the field, 16/20 with aaaaaaaa."
+    assert second == "  acts again: policy aaaaaaaa"

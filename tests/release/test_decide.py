@@ -4,12 +4,12 @@ from typing import Literal
 import numpy as np
 import pytest
 
-from gaploop.core import BucketChange, Exam, Healed
+from gaploop.core import BucketChange, Exam, Healed, Score
 from gaploop.release import ReleaseRule, decide
 from gaploop.stats import paired_change
 
 
-def change(bucket: str, n: int, before: int, after: int) -> BucketChange:
+def change(bucket: str, n: int, before: int, after: int, *, fresh: bool = False) -> BucketChange:
     """The better policy wins wherever the other one does."""
     old, new = np.arange(n) < before, np.arange(n) < after
     found = paired_change(old, new)
@@ -18,7 +18,7 @@ def change(bucket: str, n: int, before: int, after: int) -> BucketChange:
         direction = "rose" if found.change > 0 else "fell"
     return BucketChange(
         bucket=bucket, before_k=before, after_k=after, n=n, p_value=found.p_value,
-        lo=100 * found.lo, hi=100 * found.hi, direction=direction,
+        lo=100 * found.lo, hi=100 * found.hi, direction=direction, fresh=fresh,
     )  # fmt: skip
 
 
@@ -85,6 +85,49 @@ def test_what_only_learnt_the_exam_by_heart_is_held(siblings, healed, expected) 
     decision = decide(replace(exam, healed=(failure,)), ReleaseRule())
     assert decision.verdict == expected
     assert f"healed {healed} of 1" in decision.sentence
+
+
+@pytest.mark.parametrize(("after", "expected"), [(41, "promote"), (2, "hold")])
+def test_a_rise_at_fresh_starts_needs_no_healed_failure(after: int, expected: str) -> None:
+    failure = Healed(
+        episode="e", own_k=6, own_n=6, siblings_k=1, siblings_n=20, before_k=0, healed=False
+    )
+    changes = change("worked", 100, 95, 95), change("late", 60, 5, 50)
+    fresh = change("anywhere", 150, 0, after, fresh=True)
+    exam = replace(_exam(*changes, fresh), healed=(failure,))
+    decision = decide(exam, ReleaseRule())
+    assert decision.verdict == expected
+    assert ("no bucket of fresh starts rose" in decision.sentence) == (expected == "hold")
+
+
+@pytest.mark.parametrize(("siblings", "expected"), [(1, "hold"), (19, "promote")])
+def test_small_buckets_speak_together(siblings: int, expected: str) -> None:
+    """Three more of 12 are too few to tell, three times as many are not."""
+    names = ("a", "b", "c", "worked")
+
+    def scores(ks: tuple[int, ...]) -> tuple[Score, ...]:
+        return tuple(
+            Score(
+                policy="", bucket=b, k=k, n=12, lo=0, hi=1,
+                outcomes=tuple(i < k for i in range(12)),
+            )
+            for b, k in zip(names, ks, strict=True)
+        )  # fmt: skip
+
+    changes = [replace(change(b, 12, 2, 5), direction="unchanged") for b in names[:3]]
+    failure = Healed(
+        episode="e", own_k=6, own_n=6, siblings_k=siblings, siblings_n=20, before_k=0,
+        healed=siblings > 10,
+    )  # fmt: skip
+    exam = replace(
+        _exam(*changes, change("worked", 100, 95, 95)), healed=(failure,),
+        baseline=scores((2, 2, 2, 2)), scores=scores((5, 5, 5, 2)),
+    )  # fmt: skip
+    decision = decide(exam, ReleaseRule())
+    assert decision.verdict == expected
+    assert "all but `worked` together 6/36 -> 15/36" in decision.sentence
+    one = replace(exam, baseline=exam.baseline[2:], scores=exam.scores[2:])
+    assert "no bucket rose" in decide(one, ReleaseRule()).sentence
 
 
 @pytest.mark.parametrize("n", [30, 300])

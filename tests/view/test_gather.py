@@ -1,8 +1,11 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from gaploop.core import Exam
+from gaploop.cli.story import story as told
+from gaploop.cli.story import summary
+from gaploop.core import Exam, Label
 from gaploop.store import Workcell
 from gaploop.store.datasets import write_dataset
 from gaploop.view import report
@@ -56,3 +59,20 @@ def test_what_was_stored_is_what_is_shown(cell: Workcell, story: Rounds) -> None
     text = report(cell).read_text()
     assert "late commands" in text
     assert len(list((cell.report / "failures").iterdir())) == 3
+
+
+def test_the_field_line_tells_help_apart(cell: Workcell, story: Rounds) -> None:
+    won = Label(subject="", key="outcome", value={"success": True}, author="test")
+    held = Label(subject="", key="intervention", value={"start": 0.1}, author="test")
+    logs = [f.episode for f in story.rounds[0].failures if f.episode is not None]
+    facts = [(won,), (won, held), (held, held)]  # nobody judged the third
+    folder = cell.tmp / "field"
+    episodes = [replace(e, facts=f) for e, f in zip(logs, facts, strict=True)]
+    write_dataset(folder, episodes, fps=20.0, robot="gantry")
+    cell.ledger.set_ref("field@r1", cell.add_dataset(folder))
+    (turn,) = gather(cell).rounds
+    assert turn.field is not None
+    assert (turn.field.k, turn.field.n, turn.helped, turn.takeovers) == (1, 2, 1, 50.0)
+    assert next(told(cell, 1)).startswith("round 1  field    1/2 ")
+    assert "alone, 1 with help (50 takeovers per 100) (stand-in)" in next(told(cell, 1))
+    assert summary(cell, 1)["field"] == {"k": 1, "n": 2, "helped": 1, "takeovers": 1}

@@ -180,3 +180,12 @@ def test_files_are_written_whole(story: Rounds, tmp_path) -> None:
     names = sorted(str(p.relative_to(index.parent)) for p in index.parent.rglob("*") if p.is_file())
     assert names == sorted(pages(story))
     assert write(story, tmp_path / "report").read_text() == index.read_text()
+
+
+def test_help_stands_apart_from_the_policys_own_successes(story: Rounds) -> None:
+    watched = replace(story.rounds[1], helped=5, takeovers=25.0)
+    text = pages(replace(story, rounds=(story.rounds[0], watched)))["index.html"]
+    assert "13/20" in text
+    assert "alone; 5 with help, 25 takeovers per 100" in text
+    assert "to 13 of 20 alone in the field" in text
+    assert "with help" not in pages(story)["index.html"]

@@ -10,6 +10,7 @@ from gaploop.core import (
     Decision,
     Diagnosis,
     Exam,
+    FieldRun,
     KnobVerdict,
     Posterior,
     Reproduction,
@@ -45,6 +46,14 @@ def estimate(verdict: KnobVerdict) -> str:
     """`gain 1.113 +- 0.003`."""
     mean, sd = figure(verdict.mean, verdict.sd, verdict.unit)
     return f"{verdict.name} {mean} +- {sd}"
+
+
+def won(run: FieldRun) -> str:
+    """`12/20 [39, 78] % alone, 5 with help (25 takeovers per 100)`, or how many succeeded."""
+    rate = percent(run.k, run.n)
+    if not run.takeovers:
+        return f"{rate} succeeded"
+    return f"{rate} alone, {run.helped} with help ({run.per_100:.0f} takeovers per 100)"
 
 
 def changes(exam: Exam) -> Iterator[str]:
@@ -151,6 +160,8 @@ def _score(score: Score) -> str:
 
 def _decision(decision: Decision) -> Iterator[str]:
     yield f"{decision.verdict}: {reason(decision)}"
+    if decision.back_to:
+        yield f"  acts again: policy {decision.back_to[:8]}"
     for gate in decision.gates:
         said = "no evidence" if gate.passed is None else "passed" if gate.passed else "failed"
         yield f"  {said}: {gate.rule}"

@@ -5,14 +5,16 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gaploop.cli.console import percent
-from gaploop.cli.shown import changes, estimate, lift, reason
+from gaploop.cli.shown import changes, estimate, lift, reason, won
 from gaploop.core import (
     Curation,
     Decision,
     Diagnosis,
     Exam,
+    FieldRun,
     KnobVerdict,
     Posterior,
+    field_run,
 )
 from gaploop.store import Workcell
 
@@ -54,10 +56,10 @@ def summary(cell: Workcell, number: int) -> dict:
         for name, value in refs.items()
         if name.endswith(f"@r{number}") and value
     }
-    rows = cell.ledger.episodes(digests["field"]) if "field" in digests else []
+    run = _run(cell, digests.get("field", ""))
     return {
         "round": number,
-        "field": {"k": sum(r.success is True for r in rows), "n": len(rows)},
+        "field": {"k": run.k, "n": run.n, "helped": run.helped, "takeovers": run.takeovers},
         "digests": digests,
         "lines": list(story(cell, number)),
         **{
@@ -79,12 +81,16 @@ def _wrapped(start: str, text: str) -> Iterator[str]:
     yield from (line.replace(_TIED, " ") for line in lines)
 
 
+def _run(cell: Workcell, dataset: str) -> FieldRun:
+    from gaploop.store.datasets import read_dataset
+
+    return field_run("", read_dataset(cell.dataset(dataset), finite=False) if dataset else ())
+
+
 def _field(cell: Workcell, dataset: str) -> Iterator[tuple[str, str]]:
     if dataset:
         rows = cell.ledger.episodes(dataset)
-        judged = [r.success for r in rows if r.success is not None]
-        world = rows[0].world if rows else "field"
-        yield "field", f"{percent(sum(judged), len(judged))} succeeded ({world})"
+        yield "field", f"{won(_run(cell, dataset))} ({rows[0].world if rows else 'field'})"
 
 
 def _knobs(posterior: Posterior | None, before: Posterior | None) -> Iterator[tuple[str, str]]:

@@ -13,7 +13,7 @@ from gaploop.core.contract import (
 from gaploop.core.curation import Admission, Bucket, Curation, HardSet, Prescription
 from gaploop.core.diagnosis import Diagnosis, Evidence, KnobEstimate
 from gaploop.core.digest import array_digest, digest, short
-from gaploop.core.episode import Episode
+from gaploop.core.episode import HELD, Episode
 from gaploop.core.errors import (
     ConfigError,
     ContractError,
@@ -26,6 +26,7 @@ from gaploop.core.errors import (
     UsageError,
     WorkcellError,
 )
+from gaploop.core.field_run import FieldRun, field_run
 from gaploop.core.gaps import CAUSES, COLOURS, GAPS
 from gaploop.core.knob import Knob, KnobSpace, Prior, Target
 from gaploop.core.label import Label
@@ -39,13 +40,14 @@ from gaploop.core.signal import Signal
 from gaploop.core.task import Channel, LayoutVariable, TaskSpec
 
 __all__ = [
-    "CAUSES", "COLOURS", "GAPS", "UNKNOWN",
+    "CAUSES", "COLOURS", "GAPS", "HELD", "UNKNOWN",
     "Admission", "Attempts", "Bucket", "BucketChange", "Channel", "Check", "ConfigError",
     "Contract", "ContractError", "Counterfactual", "Curation", "Decision", "Diagnosis", "Episode",
-    "Evidence", "Exam", "Feature", "FieldError", "GaploopError", "Gate", "GoldenPairs", "HardSet",
-    "Healed", "InputError", "Judgement", "Knob", "KnobError", "KnobEstimate", "KnobSpace",
-    "KnobVerdict", "Label", "LayoutVariable", "Mend", "MissingExtraError", "PolicyContract",
-    "Posterior", "Prescription", "Prior", "Recording", "Reproduction", "Run", "Scenario", "Score",
-    "Signal", "Stated", "Target", "TaskSpec", "UnknownNameError", "UsageError", "WorkcellError",
-    "array_digest", "declared", "digest", "generator", "short", "spawn", "spawn_many",
+    "Evidence", "Exam", "Feature", "FieldError", "FieldRun", "GaploopError", "Gate", "GoldenPairs",
+    "HardSet", "Healed", "InputError", "Judgement", "Knob", "KnobError", "KnobEstimate",
+    "KnobSpace", "KnobVerdict", "Label", "LayoutVariable", "Mend", "MissingExtraError",
+    "PolicyContract", "Posterior", "Prescription", "Prior", "Recording", "Reproduction", "Run",
+    "Scenario", "Score", "Signal", "Stated", "Target", "TaskSpec", "UnknownNameError", "UsageError",
+    "WorkcellError",
+    "array_digest", "declared", "digest", "field_run", "generator", "short", "spawn", "spawn_many",
 ]  # fmt: skip

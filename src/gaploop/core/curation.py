@@ -44,6 +44,8 @@ class Bucket:
     metric: str = "success"
     threshold: float = 0.0
     """Rate that a release must not fall under, 0 for none."""
+    fresh: bool = False
+    """Whether no scenario comes from an attempt that anybody saw: only what generalises rises."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,3 +81,5 @@ class Curation:
     """Trainable failing scenarios to generate data around; never an exam scenario."""
     mends: tuple[Mend, ...] = ()
     """What is mended instead of trained, on top of the acting policy's own mends."""
+    trains: bool = False
+    """Whether a candidate is trained: a remedy asks for it, or a person showed what to do."""

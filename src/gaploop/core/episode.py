@@ -12,6 +12,8 @@ from gaploop.core.label import Label
 from gaploop.core.signal import Signal
 
 WorldKind = Literal["real", "sim", "stand-in", "video"]
+HELD = "intervention"
+"""Fact, one a takeover, and optional boolean signal: frames in which a person held the robot."""
 Origin = Literal["demonstration", "rollout", "correction", "generated", "rerendered", "retargeted"]
 
 
@@ -57,6 +59,11 @@ class Episode:
         outcome = self.fact("outcome")
         success = None if outcome is None else outcome["success"]
         return None if success is None else bool(success)
+
+    @property
+    def helped(self) -> bool:
+        """Whether a person stepped in: the outcome is not the policy's alone."""
+        return self.fact(HELD) is not None
 
 
 def _kept(signal: Signal) -> dict[str, Any]:

@@ -58,6 +58,8 @@ class BucketChange:
     hi: float
     """95 % interval of the change in percentage points."""
     direction: Literal["rose", "fell", "unchanged"]
+    fresh: bool = False
+    """Whether its scenarios are fresh, as the bucket says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,13 +92,15 @@ class Gate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """Promote, hold, reject, or say that the evidence is too thin."""
+    """Promote, hold, reject, go back, or say that the evidence is too thin."""
 
     policy: str
     against: str
-    verdict: Literal["promote", "hold", "reject", "need more data"]
+    verdict: Literal["promote", "hold", "reject", "need more data", "roll back"]
     gates: tuple[Gate, ...]
     sentence: str
+    back_to: str = ""
+    """The earlier policy that is released again; empty but for `roll back`."""
     signer: str = "gaploop"
     rule: dict[str, float] = field(default_factory=dict[str, float])
     """The limits in force."""

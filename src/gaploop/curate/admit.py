@@ -6,8 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from gaploop.core import Admission, Curation, Diagnosis, Episode, Signal, spawn
-from gaploop.curate.config import CurateConfig
+from gaploop.core import HELD, Admission, Curation, Diagnosis, Episode, Signal, spawn
 from gaploop.curate.prescribe import Remedy, kind_of
 
 Side = Literal["exam", "trainable"]
@@ -18,40 +17,15 @@ def side(failure: str, exam_share: float) -> Side:
     return "exam" if spawn(0, "split", failure) / 2**64 < exam_share else "trainable"
 
 
-def near_misses(episodes: Sequence[Episode], n: int) -> tuple[str, ...]:
-    """Ids of the `n` judged successes with the smallest finite margin."""
-    won = [e for e in episodes if e.success]
-    margins = [(margin_of(e), e.id) for e in won]
-    return tuple(i for m, i in sorted(margins) if np.isfinite(m))[:n]
-
-
-def margin_of(episode: Episode) -> float:
-    """Margin of the outcome, NaN where nobody measured one."""
-    outcome = episode.fact("outcome") or {}
-    value = outcome.get("margin")
-    return float("nan") if value is None else float(value)
-
-
 def admit(
     episodes: Sequence[Episode],
     diagnoses: Sequence[Diagnosis],
     origins: Mapping[str, Side],
     table: Mapping[str, Remedy],
-    config: CurateConfig,
 ) -> tuple[Admission, ...]:
     """One admission an episode, in order. First rule that speaks wins."""
     causes = {d.episode: d for d in diagnoses}
-    close = set(
-        near_misses(
-            [e for e in episodes if trouble(e) is None and not helped(e)], config.near_misses
-        )
-    )
-    return tuple(_one(e, causes.get(e.id), origins, table, close) for e in episodes)
-
-
-def helped(episode: Episode) -> bool:
-    """Whether a person stepped in: its outcome is not the policy's alone."""
-    return episode.fact(HELD) is not None
+    return tuple(_one(e, causes.get(e.id), origins, table) for e in episodes)
 
 
 def trouble(episode: Episode) -> str | None:
@@ -66,12 +40,16 @@ def trouble(episode: Episode) -> str | None:
     return f"{broken[0]} holds values that are not finite" if broken else None
 
 
+def corrects(episode: Episode) -> bool:
+    """Whether it shows what a person did, and that it went well."""
+    return episode.origin == "correction" or (episode.helped and episode.success is True)
+
+
 def _one(
     episode: Episode,
     diagnosis: Diagnosis | None,
     origins: Mapping[str, Side],
     table: Mapping[str, Remedy],
-    close: set[str],
 ) -> Admission:
     def to(
         destination: Literal["train", "hard set", "diagnostics", "set aside"], reason: str
@@ -81,12 +59,10 @@ def _one(
     why = trouble(episode)
     if why is not None:
         return to("set aside", f"{why}.")
-    if helped(episode) or episode.origin == "correction":
+    if corrects(episode):
         return to("train", "A person stepped in: the correction shows what to do.")
     if episode.success:
-        if episode.id in close:
-            return to("train", f"Near miss: margin {margin_of(episode):.2g}, so margin data.")
-        return to("set aside", "A plain success: its start joins `worked`, its frames add nothing.")
+        return to("train", "A field success: it shows what works on this very robot.")
     if diagnosis is None:
         return to("set aside", "A failure nobody diagnosed this round; kept for a later one.")
     remedy = table[diagnosis.verdict]
@@ -109,10 +85,6 @@ def imitable(curation: Curation, episodes: Sequence[Episode]) -> tuple[Episode, 
     if any(HELD in e.signals for e in kept):
         kept = [_weighed(e) for e in kept]
     return tuple(kept)
-
-
-HELD = "intervention"
-"""Optional boolean signal: frames in which a person held the robot. Also a fact's key."""
 
 
 def _weighed(episode: Episode) -> Episode:

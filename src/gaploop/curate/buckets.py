@@ -26,7 +26,7 @@ from gaploop.core import (
     spawn,
 )
 from gaploop.core.siblings import jittered, siblings
-from gaploop.curate.admit import Side, helped
+from gaploop.curate.admit import Side
 from gaploop.curate.config import CurateConfig
 from gaploop.curate.prescribe import Remedy, kind_of
 from gaploop.curate.starts import start_given
@@ -153,7 +153,7 @@ def _worked(
 ) -> Bucket:
     """Starts of field successes, this round's and earlier ones, under the robot as believed."""
     seen: dict[str, np.ndarray] = {s.origin: s.layout for s in (old.scenarios if old else ())}
-    won = {e.id: e for e in episodes if e.success and not helped(e)}
+    won = {e.id: e for e in episodes if e.success and not e.helped}
     names = sorted({*seen, *won})
     rng = generator(seed, WORKED)
     drawn = posterior.draw(rng, config.worked) if names else np.empty((0, len(posterior.space)))
@@ -217,7 +217,7 @@ def _calibrated(
         name=CALIBRATED, ability="action",
         predicate="Fresh starts under fresh draws of the posterior: the robot as it is believed "
         "to be.",
-        scenarios=tuple(scenarios), minimum=config.minimum,
+        scenarios=tuple(scenarios), minimum=config.minimum, fresh=True,
     )  # fmt: skip
 
 

@@ -11,8 +11,6 @@ class CurateConfig:
 
     exam_share: float = 0.5
     """Share of failures kept for the exam alone; decided once, by the failure's id."""
-    near_misses: int = 2
-    """Successes with the smallest margin that go in as margin data, a round."""
     own: int = 6
     """Reproduced scenarios an exam failure brings into its bucket."""
     bucket_cap: int = 60
@@ -31,6 +29,6 @@ class CurateConfig:
     """A TOML file to use instead of the built-in table of remedies."""
 
     def __post_init__(self) -> None:
-        counts = ("near_misses", "own", "bucket_cap", "worked", "calibrated", "minimum")
+        counts = ("own", "bucket_cap", "worked", "calibrated", "minimum")
         at_least(self, "curate", 0, *counts)
         share(self, "curate", "exam_share", "jitter", "shortfall")

@@ -3,18 +3,20 @@
 from collections.abc import Sequence
 
 from gaploop.core import (
+    Admission,
     Curation,
     Diagnosis,
     Episode,
     HardSet,
     Mend,
     Posterior,
+    Prescription,
     Reproduction,
     Scenario,
     TaskSpec,
     UsageError,
 )
-from gaploop.curate.admit import Side, admit, side
+from gaploop.curate.admit import Side, admit, corrects, side
 from gaploop.curate.buckets import grow
 from gaploop.curate.config import CurateConfig
 from gaploop.curate.mending import mends
@@ -56,13 +58,32 @@ def curate(
         previous, episodes, diagnoses, reproductions, origins, table, spec, posterior, config, seed
     )
     mended = mends(diagnoses, table, episodes, spec, posterior, path) if mend else ()
+    prescriptions = prescribe(diagnoses, reproductions, hard_set, config, mended)
+    admissions = admit(episodes, diagnoses, origins, table)
     return Curation(
-        prescriptions=prescribe(diagnoses, reproductions, hard_set, config, mended),
-        admissions=admit(episodes, diagnoses, origins, table, config),
+        prescriptions=prescriptions,
+        admissions=admissions,
         hard_set=hard_set,
         around=_around(diagnoses, reproductions, origins, config),
         mends=mended,
+        trains=_trains(prescriptions, admissions, episodes),
     )
+
+
+def _trains(
+    prescriptions: Sequence[Prescription],
+    admissions: Sequence[Admission],
+    episodes: Sequence[Episode],
+) -> bool:
+    """Whether a remedy trains, or a correction came in and nothing is to be mended first.
+
+    The policy's own successes are no reason to train: they go in when there is another.
+    """
+    if any(p.trains for p in prescriptions):
+        return True
+    shown = {e.id for e in episodes if corrects(e)}
+    corrected = any(a.episode in shown and a.destination == "train" for a in admissions)
+    return corrected and not any(p.remedy == "mend" for p in prescriptions)
 
 
 def _around(

@@ -37,7 +37,7 @@ def changes(
     before: Sequence[Score],
     after: Sequence[Score],
     alpha: float,
-    minimums: Sequence[int],
+    buckets: Sequence[Bucket],
 ) -> tuple[BucketChange, ...]:
     """Which buckets rose and which fell: exact paired tests, Holm over the buckets.
 
@@ -52,11 +52,11 @@ def changes(
     raw = [t.p_value for t in tested if t is not None]
     adjusted = iter(holm(raw) if raw else ())
     found: list[BucketChange] = []
-    for (b, a), test, least in zip(pairs, tested, minimums, strict=True):
+    for (b, a), test, bucket in zip(pairs, tested, buckets, strict=True):
         p, change, lo, hi = 1.0, 0.0, -1.0, 1.0
         if test is not None:
             p, change, lo, hi = float(next(adjusted)), test.change, test.lo, test.hi
-        certain = p < alpha and change != 0 and a.n >= least
+        certain = p < alpha and change != 0 and a.n >= bucket.minimum
         found.append(
             BucketChange(
                 bucket=a.bucket,
@@ -67,6 +67,7 @@ def changes(
                 lo=100 * lo,
                 hi=100 * hi,
                 direction=("rose" if change > 0 else "fell") if certain else "unchanged",
+                fresh=bucket.fresh,
             )
         )
     return tuple(found)

@@ -55,7 +55,7 @@ def evaluate(
     rows = range(m)
     scores = [score(policy_id, hard_set.buckets[i], news[i], valids[i]) for i in rows]
     baseline = [score(against_id, hard_set.buckets[i], olds[i], valids[i]) for i in rows]
-    moved = changes(baseline, scores, config.alpha, [b.minimum for b in hard_set.buckets])
+    moved = changes(baseline, scores, config.alpha, hard_set.buckets)
     return Exam(
         policy=policy_id,
         against=against_id,

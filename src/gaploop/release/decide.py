@@ -1,37 +1,68 @@
-"""Promote, hold, reject, or say that the evidence is too thin."""
+"""Promote, hold, reject, go back, or say that the evidence is too thin."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Literal
 
-from gaploop.core import BucketChange, Decision, Exam, Gate
+import numpy as np
+
+from gaploop.core import BucketChange, Decision, Exam, FieldRun, Gate
+from gaploop.release.back import agrees, shows
 from gaploop.release.rule import ReleaseRule
-from gaploop.stats import detectable
+from gaploop.stats import detectable, paired_change
 
 WORKED = "worked"
 
 
-def decide(exam: Exam, rule: ReleaseRule) -> Decision:
+def decide(exam: Exam, rule: ReleaseRule, field: Sequence[FieldRun] = ()) -> Decision:
     """The decision on `exam.policy`, by gates that were fixed before the run.
 
     A gate that failed on evidence of harm rejects; a gate without enough evidence
     asks for more data; harmless but not better is held; promote needs all three.
+
+    The fourth gate is on the acting policy. Where it did worse in the field than an earlier
+    one, that one is released again, unless the candidate is promoted in a world that shows
+    the fall: to be better than a policy that is known to be bad is too little where nobody
+    knows why it is bad. The next round sets the candidate's own field run beside the earlier
+    policy's in turn.
+
+    Args:
+      field: the field runs so far, oldest first; the last one is the acting policy's.
     """
     gates = (_worked(exam, rule), _better(exam, rule), _fell(exam, rule))
-    worked, better, fell = (g.passed for g in gates)
-    if worked is False or fell is False:
-        verdict = "reject"
-    elif None in (worked, better, fell):
-        verdict = "need more data"
-    else:
-        verdict = "promote" if better else "hold"
-    speaks = next((g for g in gates if g.passed is not True), None)
+    agreed, earlier = agrees(field, rule)
+    verdict = _verdict(gates)
+    speaks = next((g for g in gates if g.passed is not True), gates[1])
+    said = _SENTENCES[verdict].format(why=speaks.evidence)
+    if earlier and verdict == "promote" and shows(exam, field, rule):
+        said += f" The policy before fell in the field, and the exam shows it: {agreed.evidence}"
+        earlier = ""
+    if earlier:
+        blind = " The exam finds the candidate better, but in a world that does not show this fall."
+        said = f"Rolled back to the earlier policy: {agreed.evidence}"
+        said += blind if verdict == "promote" else ""
+        verdict = "roll back"
     return Decision(
         policy=exam.policy,
         against=exam.against,
         verdict=verdict,
-        gates=gates,
-        sentence=_SENTENCES[verdict].format(why=speaks.evidence if speaks else gates[1].evidence),
+        gates=(*gates, agreed),
+        sentence=said,
+        back_to=earlier,
         rule=asdict(rule),
     )
+
+
+def _verdict(
+    gates: tuple[Gate, Gate, Gate],
+) -> Literal["promote", "hold", "reject", "need more data"]:
+    """What the three gates on the candidate say."""
+    worked, better, fell = (g.passed for g in gates)
+    if worked is False or fell is False:
+        return "reject"
+    if None in (worked, better, fell):
+        return "need more data"
+    return "promote" if better else "hold"
 
 
 _SENTENCES = {
@@ -71,31 +102,48 @@ def _not_worse(exam: Exam, change: BucketChange, rule: ReleaseRule) -> bool | No
 def _better(exam: Exam, rule: ReleaseRule) -> Gate:
     failing = [c for c in exam.changes if c.bucket != WORKED and c.n]
     rose = [c for c in failing if c.direction == "rose"]
+    said = [_said(c) for c in rose] or _together(exam, rule)
     n = sum(c.n for c in failing)
     healed = sum(h.healed for h in exam.healed)
     tail = f" healed {healed} of {len(exam.healed)}." if exam.healed else ""
-    # a bucket holds the failures themselves: what only learnt them by heart rises there too,
-    # and heals nothing, since healing is asked on fresh siblings
-    learnt = bool(exam.healed) and not healed
-    passed: bool | None = bool(rose) and not learnt
+    # a bucket of one kind holds the failures themselves: what only learnt them by heart rises
+    # there too, but neither heals their siblings nor does better at starts that nobody saw
+    learnt = bool(exam.healed) and not healed and not any(c.fresh for c in rose)
+    passed: bool | None = bool(said) and not learnt
     if n < rule.minimum:
         passed = None
         evidence = f"{n} paired attempts outside `{WORKED}`, of {rule.minimum} needed."
-    elif learnt and rose:
-        evidence = f"{'; '.join(map(_said, rose))}, but no failure healed on fresh siblings.{tail}"
-    elif rose:
-        evidence = "; ".join(_said(c) for c in rose) + f".{tail}"
+    elif said:
+        but = ", but no failure healed on fresh siblings and no bucket of fresh starts rose"
+        evidence = f"{'; '.join(said)}{but if learnt else ''}.{tail}"
     else:
         most = max(failing, key=lambda c: (c.after_k - c.before_k) / c.n)
         evidence = f"no bucket rose significantly (most: {_said(most)}).{tail}"
     return Gate(
         name="better where it failed",
-        rule="a bucket of failures rose (exact paired test, Holm over buckets), and where failures "
-        "came in, at least one healed on fresh siblings",
+        rule="a bucket of failures rose (exact paired test, Holm over buckets) or all of them "
+        "together did (the same test), and where failures came in, a bucket of fresh starts rose "
+        "or at least one failure healed on fresh siblings",
         passed=passed,
         evidence=evidence,
         detectable=min((_detectable(c, rule) for c in failing), default=100.0),
     )
+
+
+def _together(exam: Exam, rule: ReleaseRule) -> list[str]:
+    """What all buckets but `worked` say as one, for many small ones may each be too small."""
+    pairs = [
+        (b.outcomes, a.outcomes)
+        for b, a in zip(exam.baseline, exam.scores, strict=True)
+        if a.bucket != WORKED and a.n
+    ]
+    if len(pairs) < 2:
+        return []
+    before, after = (np.concatenate([np.array(p[i], bool) for p in pairs]) for i in (0, 1))
+    test = paired_change(before, after)
+    if test.change <= 0 or test.p_value >= rule.alpha:
+        return []
+    return [f"all but `{WORKED}` together {before.sum()}/{test.n} -> {after.sum()}/{test.n} (rose)"]
 
 
 def _fell(exam: Exam, rule: ReleaseRule) -> Gate:

@@ -31,6 +31,11 @@ class TrainConfig:
     """Residual, in standard deviations of a command, from which the loss is linear."""
     after: float = 0.5
     """Weight of what is predicted past the end of an episode, its last command held."""
+    field_share: float = 0.5
+    """Share of the batches that the field's own successes and corrections get where there are many;
+    0 leaves them out."""
+    field_half: int = 20
+    """Number of them at which they get half of that: few must not dominate."""
     held_out: float = 0.05
     """Share of episodes kept out of training to report a validation loss."""
     clip: float = 10.0
@@ -41,13 +46,22 @@ class TrainConfig:
     """Largest difference allowed on them, in standard deviations of a command."""
 
     def __post_init__(self) -> None:
-        for name in ("steps", "batch", "width", "layers", "chunk", "execute", "golden"):
+        for name in (
+            "steps",
+            "batch",
+            "width",
+            "layers",
+            "chunk",
+            "execute",
+            "golden",
+            "field_half",
+        ):
             if getattr(self, name) < 1:
                 raise ConfigError(f"train.{name} is {getattr(self, name)}; it must be at least 1.")
         for name in ("lr", "huber", "clip", "tolerance"):
             if not getattr(self, name) > 0:
                 raise ConfigError(f"train.{name} is {getattr(self, name)}; it must be above 0.")
-        for name in ("warmup", "held_out"):
+        for name in ("warmup", "held_out", "field_share"):
             if not 0 <= getattr(self, name) < 1:
                 raise ConfigError(f"train.{name} is {getattr(self, name)}; expected 0 to below 1.")
         for name in ("weight_decay", "after"):
@@ -58,3 +72,7 @@ class TrainConfig:
                 f"train.execute is {self.execute} and train.chunk is {self.chunk}; a policy cannot "
                 "execute more actions than it predicts."
             )
+
+    def share(self, shown: int) -> float:
+        """Share of the batches for `shown` episodes of the field."""
+        return self.field_share * shown / (shown + self.field_half)

@@ -10,9 +10,11 @@ from gaploop.core import (
     Diagnosis,
     Episode,
     Exam,
+    FieldRun,
     Posterior,
     Reproduction,
     WorkcellError,
+    field_run,
 )
 from gaploop.stats import wilson
 from gaploop.store import Workcell
@@ -41,12 +43,15 @@ def _round(cell: Workcell, number: int, digests: dict[str, str]) -> Round:
     def stored(name: str, cls: type[T]) -> T | None:
         return _object(cell, digests.get(name, ""), cls)
 
-    rate, world = _field(cell, digests.get("field", ""))
+    run, world = _field(cell, digests.get("field", ""))
+    lo, hi = wilson(run.k, run.n) if run.n else (0.0, 1.0)
     met = {r.episode: r for r in stored("reproductions", tuple[Reproduction, ...]) or ()}
     return Round(
         number=number,
         digests=digests,
-        field=rate,
+        field=Rate(k=run.k, n=run.n, lo=lo, hi=hi) if run.n else None,
+        helped=run.helped,
+        takeovers=run.per_100,
         world=world,
         posterior=stored("posterior", Posterior),
         failures=tuple(
@@ -70,15 +75,14 @@ def _episode(cell: Workcell, id: str) -> Episode | None:
         return None
 
 
-def _field(cell: Workcell, dataset: str) -> tuple[Rate | None, str]:
-    rows = cell.ledger.episodes(dataset) if dataset else []
-    judged = [r.success for r in rows if r.success is not None]
-    world = rows[0].world if rows else ""
-    if not judged:
-        return None, world
-    k, n = sum(judged), len(judged)
-    lo, hi = wilson(k, n)
-    return Rate(k=k, n=n, lo=lo, hi=hi), world
+def _field(cell: Workcell, dataset: str) -> tuple[FieldRun, str]:
+    from gaploop.store.datasets import read_dataset
+
+    if not dataset:
+        return field_run("", ()), ""
+    rows = cell.ledger.episodes(dataset)
+    run = field_run("", read_dataset(cell.dataset(dataset), finite=False))
+    return run, rows[0].world if rows else ""
 
 
 def _named(cell: Workcell) -> tuple[str, str]:

@@ -136,10 +136,11 @@ def _headline(story: Rounds) -> str:
     first, last = ran[0], ran[-1]
     assert first.field is not None
     assert last.field is not None
+    alone = " alone" if any(turn.takeovers for turn in ran) else ""
     if first is last:
-        return f"{first.field.k} of {first.field.n} succeeded in the field"
+        return f"{first.field.k} of {first.field.n} succeeded{alone} in the field"
     return (
-        f"From {first.field.k} of {first.field.n} to {last.field.k} of {last.field.n} "
+        f"From {first.field.k} of {first.field.n} to {last.field.k} of {last.field.n}{alone} "
         f"in the field, over {len(ran)} rounds"
     )
 
@@ -163,6 +164,7 @@ def _row(turn: Round) -> dict[str, Any]:
     healed = exam.healed if exam else ()
     return {
         "round": turn,
+        "help": _help(turn),
         "identified": f"{len(known)} of {total} knobs" if posterior else "not calibrated",
         "causes": counts.most_common(),
         "healed": f"{sum(h.healed for h in healed)} of {len(healed)}"
@@ -171,6 +173,13 @@ def _row(turn: Round) -> dict[str, Any]:
         "exam": exam_figure(_exam_rows(exam)) if exam and exam.scores else None,
         "failures": [_failure_row(turn, f) for f in turn.failures],
     }
+
+
+def _help(turn: Round) -> str:
+    """`alone; 5 with help, 25 takeovers per 100`, nothing where nobody stepped in."""
+    if not turn.takeovers:
+        return ""
+    return f"alone; {turn.helped} with help, {turn.takeovers:.0f} takeovers per 100"
 
 
 def _failure_row(turn: Round, failure: Failure) -> dict[str, Any]:

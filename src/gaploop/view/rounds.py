@@ -63,7 +63,11 @@ class Round:
     digests: dict[str, str] = default(default_factory=dict[str, str])
     """Stage output (`field`, `posterior`, ..., `policy`) to its digest."""
     field: Rate | None = None
-    """Successes of the policy that met the field in this round."""
+    """Successes of the policy that met the field in this round, nobody helping."""
+    helped: int = 0
+    """Attempts of the field that succeeded with a person's help."""
+    takeovers: float = 0.0
+    """How often a person stepped in, per 100 attempts."""
     world: str = ""
     """real, sim or stand-in: what kind of field it was."""
     posterior: Posterior | None = None
