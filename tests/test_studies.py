@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,14 +23,17 @@ from gaploop.core import (
 from gaploop.field.miswired import miswired
 from gaploop.generate import generate
 from gaploop.generate.config import GenerateConfig
+from gaploop.loop import ROUND, Stage
 from gaploop.policies import load_policy
 from gaploop.policies.mend import mended
 from gaploop.sim import World
+from gaploop.store import Workcell
 from gaploop.studies import (
     FIELD_SHARE,
     RECIPES,
     field_round,
     field_success,
+    loop,
     misled,
     prior_box,
     recipes,
@@ -202,3 +207,43 @@ def _diagnosis(number: int, verdict: str) -> Diagnosis:
         episode=f"episode {number}", verdict=verdict, kind="made up", stage="insert",
         probabilities={verdict: 0.9, "dynamics": 0.06, "unknown": 0.04}, evidence=(evidence,),
     )  # fmt: skip
+
+
+def test_a_shuffled_round_tells_wrong_answers_and_differs_in_one_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[list[Stage]] = []
+
+    def advance(
+        cell: Workcell, config: LoopConfig, number: int, *, threads: int, rows: Any
+    ) -> None:
+        given.append(list(rows))
+        cell.ledger.set_ref(f"policy@r{number}", cell.objects.put(number))
+
+    monkeypatch.setattr("gaploop.loop.advance", advance)
+    monkeypatch.setattr("gaploop.store.objects.Objects.tree", lambda self, ref: Path(ref))
+    for shuffled in (False, True):
+        assert len(loop(CONFIG, tmp_path / str(shuffled), shuffled=shuffled)) == 2
+    assert given[0] == list(ROUND)
+    changed = [row for row, whole in zip(given[-1], ROUND, strict=True) if row != whole]
+    assert [(row.name, row.variant) for row in changed] == [("diagnose", "shuffled")]
+
+    answers, posterior = (_diagnosis(0, "sensor"), _diagnosis(1, "policy")), prior_box("peg", 1, 0)
+    shift = np.full(len(SPACE), 1e-4)
+    posterior = replace(posterior, shifts={"two": shift})
+    with Workcell.open(tmp_path / "True") as cell:
+        monkeypatch.setattr(
+            "gaploop.wiring.diagnose", lambda turn: {"diagnoses": cell.objects.put(answers)}
+        )
+        units = [
+            SimpleNamespace(id=a.episode, unit=u) for a, u in zip(answers, ("", "two"), strict=True)
+        ]
+        turn: Any = SimpleNamespace(
+            cell=cell, seed=5, need=lambda name, cls: posterior, logs=lambda: units
+        )
+        ref = changed[0].run(turn)["diagnoses"]
+        told = cell.objects.get(ref, tuple[Diagnosis, ...])
+    assert told == (
+        misled(answers[0], posterior, 5),
+        misled(answers[1], posterior.moved(shift), 5),
+    )
