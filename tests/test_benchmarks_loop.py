@@ -175,5 +175,14 @@ def test_the_picture_has_a_panel_a_world_and_says_what_it_is(loop: ModuleType) -
     drawn = loop.picture([made_up(loop, c) for c in chosen])
     assert ElementTree.fromstring(drawn).tag.endswith("svg")
     assert drawn.count('class="frame"') == 2
+    # whatever page it stands on: a ground of its own, under everything, for light and dark text
+    page = ElementTree.fromstring(drawn)
+    ground = next(e for e in page if e.tag.endswith(("rect", "text", "line")))
+    assert ground.attrib == {
+        "class": "ground", "width": page.attrib["width"], "height": page.attrib["height"]
+    }  # fmt: skip
+    light, dark = drawn.split("@media (prefers-color-scheme: dark)")
+    assert ".ground { fill:" in light
+    assert ".ground { fill:" in dark
     assert "sim-to-sim" in drawn
     assert "round 3: 90 [" in drawn
