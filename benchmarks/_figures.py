@@ -37,6 +37,15 @@ def percent(rate: Interval | None) -> str:
     return f"{100 * rate.mean:.0f} [{100 * rate.lo:.0f}, {100 * rate.hi:.0f}]"
 
 
+def points(change: Interval) -> str:
+    """A difference of rates in points, with its interval where there is one."""
+    if np.isnan(change.mean):
+        return ""
+    if change.hi - change.lo >= 2.0:
+        return f"{100 * change.mean:+.0f} (too few seeds)"
+    return f"{100 * change.mean:+.0f} [{100 * change.lo:+.0f}, {100 * change.hi:+.0f}]"
+
+
 def correlation(
     pairs: Sequence[Sequence[tuple[float, float]]], draws: int = 2000
 ) -> tuple[float, float, float]:

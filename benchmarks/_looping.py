@@ -34,11 +34,13 @@ def history(cell: Path, rounds: int) -> dict[str, Any]:
     """What the loop said of itself, a round: healing, predictions, alarms, causes, training.
 
     `healed` holds [asked, passed their own scenario, healed in siblings too], `kept`
-    [round, bucket, predicted, measured], `training` [whether it trained, mends].
+    [round, bucket, predicted, measured], `training` [whether it trained, mends], `trained`
+    the causes whose remedies were what it trained for.
     """
     from gaploop.store import Workcell
 
-    out: dict[str, Any] = {"healed": [], "kept": [], "alarm": [], "causes": [], "training": []}
+    names = ("healed", "kept", "alarm", "causes", "training", "trained")
+    out: dict[str, Any] = {name: [] for name in names}
     with Workcell.open(cell) as opened:
         refs = opened.ledger.refs()
         for k in range(1, rounds + 1):
@@ -54,4 +56,6 @@ def history(cell: Path, rounds: int) -> dict[str, Any]:
             out["causes"].append([d.verdict for d in answers])
             curation = opened.objects.get(refs[f"curation@r{k}"], Curation)
             out["training"].append([trained, len(curation.mends)])
+            causes = sorted({p.cause for p in curation.prescriptions if p.trains})
+            out["trained"].append(causes if trained else [])
     return out

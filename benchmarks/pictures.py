@@ -12,12 +12,14 @@ COLUMNS = 4
 STYLE = """
   text { font: 11px system-ui, sans-serif; fill: #333 }
   .small { font-size: 10px; fill: #666 } .title { font-size: 14px; font-weight: 600 }
+  .ground { fill: #fff }
   .frame { fill: none; stroke: #bbb } .rival { stroke: #888; stroke-width: 2 }
   .band { fill: #888; opacity: .22 } .loop { stroke: #0b6e99; stroke-width: 2; fill: none }
   .bar { stroke: #0b6e99; stroke-width: 1.2 } .dot { fill: #0b6e99 }
   .target { stroke: #b5651d; stroke-dasharray: 4 3 }
   @media (prefers-color-scheme: dark) {
-    text { fill: #ddd } .small { fill: #aaa } .frame { stroke: #555 } .rival { stroke: #aaa }
+    text { fill: #ddd } .small { fill: #aaa } .ground { fill: #161b22 }
+    .frame { stroke: #555 } .rival { stroke: #aaa }
     .band { fill: #aaa } .loop, .bar { stroke: #5cc3ee } .dot { fill: #5cc3ee }
     .target { stroke: #e0a060 }
   }"""
@@ -37,6 +39,8 @@ def rounds(worlds: Sequence[dict[str, Any]]) -> str:
         "<title>Success in the field after each round of the loop, beside the best rival; "
         "sim-to-sim</title>",
         f"<style>{STYLE}</style>",
+        # a page may stay light where the reader's device asks for dark, and the text turns then
+        f'<rect class="ground" width="{width}" height="{height}"/>',
         _text(8, 20, "Success in the field, %, after each round of the loop", "title"),
         _text(8, 36, "blue: the loop; grey: the best other recipe, with as many field episodes "
               "and demonstrations; dashed: target", "small"),

@@ -103,6 +103,25 @@ def test_only_filters_and_leaves_the_results_alone(
         run(harness, tmp_path, only="nothing")
 
 
+@pytest.mark.parametrize("quick", [False, True])
+def test_a_picture_stands_beside_the_table(
+    harness: ModuleType, doubling: Doubling, tmp_path: Path, quick: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    def picture(results: list) -> str:
+        return f"<svg>{''.join(r.cell.name for r in results)}</svg>"
+
+    monkeypatch.setattr(doubling, "picture", picture, raising=False)
+    run(harness, tmp_path, quick=quick, only="=1")
+    assert not (tmp_path / "results").exists()
+    assert run(harness, tmp_path, quick=quick) == 0
+    name = "doubling.quick" if quick else "doubling"
+    pages = sorted(p.name for p in (tmp_path / "results").iterdir())
+    assert pages == [f"{name}.md", f"{name}.svg"]
+    names = "x=1x=2" if quick else "x=1x=2x=3"
+    assert (tmp_path / "results" / f"{name}.svg").read_text() == f"<svg>{names}</svg>"
+
+
 def test_a_failing_cell_costs_the_table_not_the_others(
     harness: ModuleType, doubling: Doubling, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,21 +2,39 @@
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from gaploop.config import LoopConfig
-from gaploop.core import Episode, Label, Signal, UsageError, registry, spawn
+from gaploop.core import (
+    Diagnosis,
+    Episode,
+    Evidence,
+    Label,
+    Signal,
+    UnknownNameError,
+    UsageError,
+    registry,
+    spawn,
+)
+from gaploop.field.miswired import miswired
 from gaploop.generate import generate
 from gaploop.generate.config import GenerateConfig
+from gaploop.loop import ROUND, Stage
 from gaploop.policies import load_policy
+from gaploop.policies.mend import mended
 from gaploop.sim import World
+from gaploop.store import Workcell
 from gaploop.studies import (
     FIELD_SHARE,
     RECIPES,
     field_round,
     field_success,
+    loop,
+    misled,
     prior_box,
     recipes,
     successes,
@@ -139,3 +157,93 @@ def _episode(seed: int, success: bool) -> Episode:
     )  # fmt: skip
     fact = Label(subject=episode.id, key="outcome", value={"success": success}, author="test")
     return replace(episode, facts=(fact,))
+
+
+@pytest.mark.parametrize("verdict", ["sensor", "contract", "policy"])
+def test_a_shuffled_diagnosis_names_another_cause_with_its_knobs(verdict: str) -> None:
+    posterior = prior_box("peg", 0.5, 0)
+    found = [misled(_diagnosis(i, verdict), posterior, 3) for i in range(200)]
+    named = {d.verdict for d in found}
+    gaps = {k.gap for k in SPACE.knobs}
+    assert named == {*gaps, "contract", "policy", "unknown"} - {verdict}
+    for i, one in enumerate(found):
+        given = _diagnosis(i, verdict)
+        assert (one.episode, one.stage, one.kind) == (given.episode, given.stage, "")
+        assert one.probabilities[one.verdict] == given.probabilities[verdict]
+        assert sum(one.probabilities.values()) == pytest.approx(1.0)
+        assert not one.evidence
+        assert {k.name for k in one.knobs} == {k.name for k in SPACE.knobs if k.gap == one.verdict}
+        for knob in one.knobs:
+            column = posterior.particles[:, SPACE.index(knob.name)]
+            assert knob.estimate == pytest.approx(column.mean())
+            np.testing.assert_allclose(
+                [knob.lo, knob.hi], np.quantile(column, [0.05, 0.95]),
+                atol=0.01 * np.ptp(column),
+            )  # fmt: skip
+    assert found == [misled(_diagnosis(i, verdict), posterior, 3) for i in range(200)]
+    assert found != [misled(_diagnosis(i, verdict), posterior, 4) for i in range(200)]
+
+
+def test_a_fault_of_the_path_is_met_by_a_policy_and_taken_out_by_its_mend(tmp_path: Path) -> None:
+    able = replace(CONFIG, train=TrainConfig(steps=600, width=96))
+    RECIPES["nominal"](able, 120, 0, tmp_path / "policy")
+    sound = field_success("lab-a", 0, "peg", tmp_path / "policy", 20, 5)
+    assert sound[0] > 5
+    faulty = field_success("lab-a", 0, "peg", tmp_path / "policy", 20, 5, fault="mm")
+    assert faulty[0] < sound[0]
+    undone = miswired(registry.load("tasks", "peg")().spec, "mm").inverse()
+    mended(tmp_path / "policy", (undone,), tmp_path / "mended")
+    assert field_success("lab-a", 0, "peg", tmp_path / "mended", 20, 5, fault="mm") == sound
+    with pytest.raises(UnknownNameError, match="fault of the run-time path"):
+        field_success("lab-a", 0, "peg", tmp_path / "policy", 20, 5, fault="nothing")
+
+
+def _diagnosis(number: int, verdict: str) -> Diagnosis:
+    evidence = Evidence(
+        test="made up", cause=verdict, bayes_factor=9.0, statistic=1.0, t0=0.0, t1=1.0,
+        sentence="",
+    )  # fmt: skip
+    return Diagnosis(
+        episode=f"episode {number}", verdict=verdict, kind="made up", stage="insert",
+        probabilities={verdict: 0.9, "dynamics": 0.06, "unknown": 0.04}, evidence=(evidence,),
+    )  # fmt: skip
+
+
+def test_a_shuffled_round_tells_wrong_answers_and_differs_in_one_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[list[Stage]] = []
+
+    def advance(
+        cell: Workcell, config: LoopConfig, number: int, *, threads: int, rows: Any
+    ) -> None:
+        given.append(list(rows))
+        cell.ledger.set_ref(f"policy@r{number}", cell.objects.put(number))
+
+    monkeypatch.setattr("gaploop.loop.advance", advance)
+    monkeypatch.setattr("gaploop.store.objects.Objects.tree", lambda self, ref: Path(ref))
+    for shuffled in (False, True):
+        assert len(loop(CONFIG, tmp_path / str(shuffled), shuffled=shuffled)) == 2
+    assert given[0] == list(ROUND)
+    changed = [row for row, whole in zip(given[-1], ROUND, strict=True) if row != whole]
+    assert [(row.name, row.variant) for row in changed] == [("diagnose", "shuffled")]
+
+    answers, posterior = (_diagnosis(0, "sensor"), _diagnosis(1, "policy")), prior_box("peg", 1, 0)
+    shift = np.full(len(SPACE), 1e-4)
+    posterior = replace(posterior, shifts={"two": shift})
+    with Workcell.open(tmp_path / "True") as cell:
+        monkeypatch.setattr(
+            "gaploop.wiring.diagnose", lambda turn: {"diagnoses": cell.objects.put(answers)}
+        )
+        units = [
+            SimpleNamespace(id=a.episode, unit=u) for a, u in zip(answers, ("", "two"), strict=True)
+        ]
+        turn: Any = SimpleNamespace(
+            cell=cell, seed=5, need=lambda name, cls: posterior, logs=lambda: units
+        )
+        ref = changed[0].run(turn)["diagnoses"]
+        told = cell.objects.get(ref, tuple[Diagnosis, ...])
+    assert told == (
+        misled(answers[0], posterior, 5),
+        misled(answers[1], posterior.moved(shift), 5),
+    )

@@ -16,7 +16,7 @@ an earlier one is released again.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -38,6 +38,8 @@ class Stage:
     settings: tuple[str, ...]
     cached: bool = True
     """False for the field: what a robot did does not change with our code."""
+    variant: str = ""
+    """What stands in for the stage's own function in a study; empty for the loop as it is."""
 
 
 ACTING = ("policy@before", "candidate@before", "training@before", "aimed@before")
@@ -85,16 +87,18 @@ def advance(
     until: str = "",
     threads: int = 1,
     tell: Callable[[str, str], None] = lambda stage, state: None,
+    rows: Sequence[Stage] = ROUND,
 ) -> None:
     """Runs round `number` through to stage `until` (default: all of it).
 
     tell: called with (stage, "running") before a stage does work, and with
       (stage, "stored") or (stage, "done") after it.
+    rows: the stages of a round, for a study of another one; round 0 is always the same.
 
     Raises:
       UnknownNameError: for a stage the round does not have.
     """
-    rows = ROUND if number else START
+    rows = rows if number else START
     if until and until not in (s.name for s in rows):
         raise UnknownNameError("stage", until, [s.name for s in rows])
     for stage in rows:
@@ -161,13 +165,19 @@ def _once(
 
 
 def _stands_on(turn: Turn, stage: Stage) -> dict[str, str]:
-    """Digests of the code below the stages, and of the task's world and module."""
+    """Digests of the code below the stages, and of the task's world and module.
+
+    A variant's own name and module too: it is not the stage that its row is named after.
+    """
     versions = {f"source:{room}": source_digest(room) for room in FLOOR}
     if "task" in stage.settings:
         versions["world"] = turn.world.digest
         versions["source:task"] = source_digest(type(turn.task).__module__)
     if "curate" in stage.settings and turn.config.curate.remedies:
         versions["remedies"] = digest(Path(turn.config.curate.remedies).read_bytes())
+    if stage.variant:
+        versions["variant"] = stage.variant
+        versions["source:variant"] = source_digest(stage.run.__module__)
     return versions
 
 

@@ -12,16 +12,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from gaploop.config import LoopConfig
 from gaploop.core import (
+    GAPS,
     Admission,
     Curation,
+    Diagnosis,
     Episode,
     HardSet,
+    KnobEstimate,
     Posterior,
     UsageError,
     generator,
@@ -29,6 +32,9 @@ from gaploop.core import (
     spawn,
 )
 from gaploop.core.protocols import Task
+
+if TYPE_CHECKING:
+    from gaploop.turn import Turn
 
 Recipe = Callable[[LoopConfig, int, int, Path], None]
 """(config, demonstrations, seed, out): writes a policy folder at `out`."""
@@ -114,17 +120,77 @@ def recipes(task: str) -> tuple[str, ...]:
     return tuple(r for r in RECIPES if r != "searching" or task in SEARCHING)
 
 
-def loop(config: LoopConfig, cell: Path, threads: int = 1) -> list[Path]:
-    """Runs the loop in a new or unfinished workcell; the released policy after each round."""
-    from gaploop.loop import advance
+def loop(config: LoopConfig, cell: Path, threads: int = 1, *, shuffled: bool = False) -> list[Path]:
+    """Runs the loop in a new or unfinished workcell; the released policy after each round.
+
+    shuffled: with `shuffled_diagnoses` in place of what the diagnosis says.
+    """
+    from gaploop.loop import ROUND, advance
     from gaploop.store import Workcell
 
+    rows = [
+        replace(row, run=shuffled_diagnoses, variant="shuffled")
+        if shuffled and row.name == "diagnose"
+        else row
+        for row in ROUND
+    ]
     opened = Workcell.open(cell) if (cell / "gaploop.toml").exists() else Workcell.create(cell, "")
     with opened, opened.lock():
         for number in range(config.rounds + 1):
-            advance(opened, config, number, threads=threads)
+            advance(opened, config, number, threads=threads, rows=rows)
         refs = opened.ledger.refs()
         return [opened.objects.tree(refs[f"policy@r{k}"]) for k in range(config.rounds + 1)]
+
+
+def shuffled_diagnoses(turn: "Turn") -> dict[str, str]:
+    """The stage `diagnose` with each answer replaced by a wrong one, for a study of its worth.
+
+    The work is done all the same, so the loops that are compared cost the same there.
+    Exchanging the answers of one round would hardly change anything: its failures come
+    from one world and mostly share their cause, and what follows takes them together.
+    """
+    from gaploop import wiring
+
+    stored = turn.cell.objects
+    answers = stored.get(wiring.diagnose(turn)["diagnoses"], tuple[Diagnosis, ...])
+    posterior = turn.need("posterior", Posterior)
+    units = {e.id: e.unit for e in turn.logs()}
+    wrong = tuple(misled(d, posterior.of(units[d.episode]), turn.seed) for d in answers)
+    return {"diagnoses": stored.put(wrong)}
+
+
+def misled(diagnosis: Diagnosis, posterior: Posterior, seed: int) -> Diagnosis:
+    """The same failure with a cause drawn from all those its diagnosis did not name.
+
+    The causes are what a diagnosis can answer here: the gaps that have knobs, the run-time
+    path, the policy, unknown. The mechanism is left open, the knobs are that gap's as the
+    posterior has them, and what the tests said goes with the answer it spoke for.
+    """
+    space = posterior.space
+    own = {knob.gap for knob in space.knobs}
+    causes = (*(g for g in GAPS if g in own), "contract", "policy", "unknown")
+    others = [c for c in causes if c != diagnosis.verdict]
+    cause = str(generator(seed, "shuffled", diagnosis.episode).choice(others))
+    mass = dict(diagnosis.probabilities)
+    mass[cause], mass[diagnosis.verdict] = mass.get(diagnosis.verdict, 0.0), mass.get(cause, 0.0)
+    knobs = tuple(_as_believed(posterior, i) for i in space.of_gap(cause)) if cause in own else ()
+    return Diagnosis(
+        episode=diagnosis.episode, verdict=cause, kind="", probabilities=mass, knobs=knobs,
+        stage=diagnosis.stage,
+    )  # fmt: skip
+
+
+def _as_believed(posterior: Posterior, column: int) -> KnobEstimate:
+    """A knob with the mean and the 90 % interval of the posterior."""
+    values = posterior.particles[:, column]
+    order = np.argsort(values)
+    below = np.cumsum(posterior.weights[order])
+    lo, hi = np.interp([0.05, 0.95], below / below[-1], values[order])
+    knob = posterior.space.knobs[column]
+    return KnobEstimate(
+        name=knob.name, unit=knob.unit, estimate=float(posterior.mean[column]), lo=float(lo),
+        hi=float(hi),
+    )  # fmt: skip
 
 
 def loop_fine_tuned(config: LoopConfig, cell: Path, out: Path) -> bool:
@@ -192,20 +258,27 @@ def successes(logs: Sequence[Episode]) -> list[Episode]:
 
 def field_success(
     family: str, world: int, task: str, policy: Path, n: int, seed: int, threads: int = 1,
-    round: int = 1,
+    round: int = 1, fault: str = "",
 ) -> tuple[int, int]:  # fmt: skip
     """(k, n) of a policy in a stand-in, for a final measurement; no recipe may call it.
 
-    round: the robot's age, for families that wear. The starts and noise of attempt i
-    depend on `seed` alone, so recipes are paired.
+    round: the robot's age, for families that wear. fault: what its run-time path gets
+    wrong, as `gaploop.field.miswired` has it; the policy's mends stand behind it. The starts
+    and noise of attempt i depend on `seed` alone, so recipes are paired.
     """
+    from gaploop.field.miswired import miswired
     from gaploop.field.truth import stand_in
     from gaploop.policies import ChunkRunner, load_policy
+    from gaploop.policies.mend import compose
 
     truth = stand_in(family, world, registry.load("tasks", task)())
     lab = truth.world
     attempts = truth.attempts(n, spawn(seed, "measure", family, world), round=round)
-    recording = lab.rollout(attempts, ChunkRunner(load_policy(policy), units=truth.units(n)))
+    loaded = load_policy(policy)
+    path = (miswired(lab.spec, fault),) if fault else ()
+    mends = compose(path, getattr(loaded, "mends", ()))
+    runner = ChunkRunner(loaded, units=truth.units(n), mends=mends)
+    recording = lab.rollout(attempts, runner)
     success = lab.task.judge(recording).success[~recording.void]
     return int(success.sum()), len(success)
 

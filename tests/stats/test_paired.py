@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from gaploop.core import UsageError
-from gaploop.stats import non_inferiority, paired_change
+from gaploop.stats import non_inferiority, paired_change, paired_seeds
 from gaploop.stats.paired import _score, mcnemar, tango
 
 
@@ -87,3 +87,44 @@ def test_unpaired_input_is_refused() -> None:
         paired_change(np.ones(3, bool), np.ones(4, bool))
     with pytest.raises(UsageError, match="margin of 5 "):
         non_inferiority(np.ones(3, bool), np.ones(3, bool), margin=5)
+
+
+def test_a_difference_over_seeds_by_hand() -> None:
+    before = [(10, 100), (50, 100), (30, 100)]
+    after = [(40, 100), (90, 100), (80, 100)]
+    found = paired_seeds(before, after)
+    # differences 0.3, 0.4, 0.5; t of 2 degrees of freedom is 4.303
+    assert found.mean == pytest.approx(0.4)
+    half = 4.3027 * 0.1 / np.sqrt(3)
+    assert (found.lo, found.hi) == pytest.approx((0.4 - half, 0.4 + half), abs=1e-4)
+
+
+def test_seeds_without_a_spread_still_have_an_interval() -> None:
+    found = paired_seeds([(200, 200)] * 5, [(200, 200)] * 5)
+    assert found.mean == 0.0
+    assert 0.005 < found.hi < 0.03
+    assert found.lo == -found.hi
+
+
+def test_too_few_seeds_say_nothing() -> None:
+    one = paired_seeds([(1, 10)], [(9, 10)])
+    assert (one.mean, one.lo, one.hi) == (pytest.approx(0.8), -1.0, 1.0)
+    none = paired_seeds([(0, 0)], [(1, 2)])
+    assert np.isnan(none.mean)
+    assert (none.lo, none.hi) == (-1.0, 1.0)
+    with pytest.raises(UsageError, match="no pairs"):
+        paired_seeds([(1, 2)], [])
+
+
+def test_a_difference_over_seeds_covers_the_truth() -> None:
+    rng = np.random.default_rng(0)
+    held = 0
+    for _ in range(400):
+        # worlds differ far more than the recipes do, and share that
+        world = rng.uniform(0.1, 0.6, 5)
+        gain = np.clip(rng.normal(0.2, 0.08, 5), 0, 0.39)
+        before = [(int(k), 200) for k in rng.binomial(200, world)]
+        after = [(int(k), 200) for k in rng.binomial(200, world + gain)]
+        found = paired_seeds(before, after)
+        held += found.lo <= 0.2 <= found.hi
+    assert 0.92 < held / 400 <= 1.0

@@ -5,10 +5,16 @@ Everything works from n = 0 on: too little data gives a wide interval, never an 
 
 from gaploop.stats.intervals import Interval, clopper_pearson, two_level, wilson
 from gaploop.stats.multiplicity import holm
-from gaploop.stats.paired import NonInferiority, PairedChange, non_inferiority, paired_change
+from gaploop.stats.paired import (
+    NonInferiority,
+    PairedChange,
+    non_inferiority,
+    paired_change,
+    paired_seeds,
+)
 from gaploop.stats.power import detectable, paired_power
 
 __all__ = [
     "Interval", "NonInferiority", "PairedChange", "clopper_pearson", "detectable", "holm",
-    "non_inferiority", "paired_change", "paired_power", "two_level", "wilson",
+    "non_inferiority", "paired_change", "paired_power", "paired_seeds", "two_level", "wilson",
 ]  # fmt: skip

@@ -19,6 +19,11 @@ def beta_quantile(p: float, a: float, b: float) -> float:
     return float(special.betaincinv(a, b, p))
 
 
+def student_quantile(p: float, df: float) -> float:
+    """t with P(T <= t) = p for Student's T with `df` degrees of freedom."""
+    return float(special.stdtrit(df, p))
+
+
 def binomial_cdf(k: np.ndarray, n: np.ndarray, p: float) -> np.ndarray:
     """P(X <= k) for X ~ Bin(n, p), elementwise; 0 for k < 0."""
     below = special.bdtr(np.maximum(k, 0), n, p)

@@ -1,11 +1,16 @@
-"""Two policies on the same scenarios and seeds: test, interval, not-worse check."""
+"""Two policies on the same scenarios and seeds: test, interval, not-worse check.
 
+And two recipes over the same training seeds.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from gaploop.core.errors import UsageError
-from gaploop.stats._special import binomial_cdf, normal_quantile
+from gaploop.stats._special import binomial_cdf, normal_quantile, student_quantile
+from gaploop.stats.intervals import Interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +100,51 @@ def non_inferiority(
     passed = True if lo > -margin else False if hi < -margin else None
     change = (better - worse) / n if n else 0.0
     return NonInferiority(passed=passed, margin=margin, change=change, lo=lo, hi=hi, n=n)
+
+
+def paired_seeds(
+    before: Sequence[tuple[int, int]], after: Sequence[tuple[int, int]], level: float = 0.95
+) -> Interval:
+    """Mean over seeds of a rate after less the rate before, each seed beside itself.
+
+    Student's t over the seeds' differences, which holds what the worlds share out of the
+    interval. A few seeds at a rate of 1 differ by nothing and would claim certainty, so the
+    variance of a difference is at least what its trials alone give, with two successes and
+    two failures added to each rate (Agresti and Coull 1998, Am. Stat. 52:119); outcomes that
+    were paired as well make that too wide, never too narrow.
+
+    Without a seed the mean is NaN; up to one seed the interval is (-1, 1).
+
+    Args:
+      before: (k, n) a seed; seeds with n = 0 on either side are left out.
+      after: (k, n) of the same seeds in the same order.
+
+    Raises:
+      UsageError: when the lengths differ.
+    """
+    if len(before) != len(after):
+        raise UsageError(f"{len(before)} seeds before and {len(after)} after are no pairs.")
+    pairs = [(a, b) for a, b in zip(before, after, strict=True) if a[1] and b[1]]
+    seeds = len(pairs)
+    if not seeds:
+        return Interval(mean=float("nan"), lo=-1.0, hi=1.0, level=level, method="no data")
+    gaps = np.array([b[0] / b[1] - a[0] / a[1] for a, b in pairs])
+    mean = float(gaps.mean())
+    method = f"paired t over {seeds} seeds"
+    if seeds < 2:
+        return Interval(mean=mean, lo=-1.0, hi=1.0, level=level, method=method)
+    trials = np.mean([_variance(*a) + _variance(*b) for a, b in pairs])
+    half = student_quantile((1 + level) / 2, seeds - 1)
+    half *= float(np.sqrt(max(gaps.var(ddof=1), trials) / seeds))
+    return Interval(
+        mean=mean, lo=max(-1.0, mean - half), hi=min(1.0, mean + half), level=level, method=method
+    )
+
+
+def _variance(k: int, n: int) -> float:
+    """Of a rate, from its trials."""
+    rate = (k + 2) / (n + 4)
+    return rate * (1 - rate) / (n + 4)
 
 
 def mcnemar(better: int, worse: int) -> float:
