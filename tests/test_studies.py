@@ -228,22 +228,19 @@ def test_a_shuffled_round_tells_wrong_answers_and_differs_in_one_row(
     changed = [row for row, whole in zip(given[-1], ROUND, strict=True) if row != whole]
     assert [(row.name, row.variant) for row in changed] == [("diagnose", "shuffled")]
 
-    answers, posterior = (_diagnosis(0, "sensor"), _diagnosis(1, "policy")), prior_box("peg", 1, 0)
+    answers = tuple(_diagnosis(i, "policy") for i in range(12))
     shift = np.full(len(SPACE), 1e-4)
-    posterior = replace(posterior, shifts={"two": shift})
+    posterior = replace(prior_box("peg", 1.0, 0), shifts={"two": shift})
+    units = [SimpleNamespace(id=a.episode, unit="two" * (i % 2)) for i, a in enumerate(answers)]
     with Workcell.open(tmp_path / "True") as cell:
         monkeypatch.setattr(
             "gaploop.wiring.diagnose", lambda turn: {"diagnoses": cell.objects.put(answers)}
         )
-        units = [
-            SimpleNamespace(id=a.episode, unit=u) for a, u in zip(answers, ("", "two"), strict=True)
-        ]
         turn: Any = SimpleNamespace(
             cell=cell, seed=5, need=lambda name, cls: posterior, logs=lambda: units
         )
         ref = changed[0].run(turn)["diagnoses"]
         told = cell.objects.get(ref, tuple[Diagnosis, ...])
-    assert told == (
-        misled(answers[0], posterior, 5),
-        misled(answers[1], posterior.moved(shift), 5),
+    assert told == tuple(
+        misled(a, posterior.moved(shift) if i % 2 else posterior, 5) for i, a in enumerate(answers)
     )
