@@ -65,7 +65,7 @@ def chains(
     burn: int = 15,
     ensembles: int = 2,
     redraw: float = 0.35,
-    independent: float = 0.4,
+    independent: float = 0.35,
     guess: Guess | None = None,
 ) -> Chain:
     """Sample the posterior.
@@ -101,7 +101,7 @@ def chains_many(
     burn: int = 15,
     ensembles: int = 2,
     redraw: float = 0.35,
-    independent: float = 0.4,
+    independent: float = 0.35,
     guess: Guess | None = None,
 ) -> tuple[Chain, ...]:
     """One posterior a fit, as `chains`, in shared likelihood calls.
