@@ -19,7 +19,7 @@ STAGES = {
     "release",
 }  # fmt: skip
 OUTSIDE = {"field"}
-ROOF = {"loop", "wiring", "turn", "studies", "cli", "config"}
+ROOF = {"loop", "wiring", "mixture", "turn", "studies", "cli", "config"}
 EVERYTHING = GROUND | FLOOR | STAGES | OUTSIDE | ROOF
 
 ALLOWED: dict[str, set[str]] = {
@@ -38,7 +38,8 @@ ALLOWED: dict[str, set[str]] = {
     "testing": EVERYTHING | {"view"},
     "loop": EVERYTHING - {"cli"},
     "wiring": EVERYTHING - {"cli", "loop"},
-    "turn": EVERYTHING - {"cli", "loop", "wiring"},
+    "mixture": GROUND | FLOOR | {"turn", "config"},
+    "turn": EVERYTHING - {"cli", "loop", "wiring", "mixture"},
     "config": GROUND | FLOOR | STAGES | OUTSIDE,
     "studies": EVERYTHING - {"cli"},
     "cli": EVERYTHING | {"view"},

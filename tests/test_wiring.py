@@ -63,14 +63,18 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, float]]:
     """Sources and their weights of each training."""
     seen: list[dict[str, float]] = []
 
-    def fit(turn: Any, sources: list[str], weights: list[float]) -> tuple[str, str]:
-        seen.append(dict(zip(sources, weights, strict=True)))
+    def fit(turn: Any, sources: list[list[str]], weights: list[float]) -> tuple[str, str]:
+        seen.append(dict(zip((s[0] for s in sources), weights, strict=True)))
         return "new", "report"
+
+    def made(turn: Any) -> tuple[list[list[str]], list[float]]:
+        rounds = [k for k in range(4) if f"data@r{k}" in turn.refs]
+        return [[turn.refs[f"data@r{k}"]] for k in rounds], [2.0**k for k in rounds]
 
     monkeypatch.setattr(wiring, "_trained", fit)
     monkeypatch.setattr(wiring, "_all_mends", lambda turn: ())
     monkeypatch.setattr(wiring, "_mended", lambda turn, policy, mends: policy)
-    monkeypatch.setattr(wiring, "_length", lambda turn, dataset: 20)
+    monkeypatch.setattr(wiring, "demonstrations", made)
     return seen
 
 
@@ -82,6 +86,7 @@ def third(trains: bool, refs: dict[str, str], field_share: float = 0.5) -> Any:
     return SimpleNamespace(
         number=3, refs=refs, config=config, need=lambda name, cls: curation,
         ref=lambda name, back=0: refs.get(f"{name}@r{3 - back}", ""),
+        episodes=lambda name: [refs[f"{name}@r3"]] * 20,
     )  # fmt: skip
 
 
