@@ -1,11 +1,13 @@
 """What does diagnosis bring, and is training spent where no training helps?
 
-Each world is met by three loops that differ in one thing: the loop as it is; with every
-failure's cause exchanged for one its diagnosis did not name (`shuffled`); and with all
-demonstrations at uniform starts instead of half of them around the failures (`uniform`).
-Success is measured in the stand-in, on starts and noise that the three share. Differences
-are paired by seed, which is world and training seed at once. Then run-time paths with a
-planted fault, measured through the fault: they are to be mended, not trained on. Sim-to-sim.
+Each world is met by three loops that differ in what they make of the diagnosis: the loop as it
+is; with every failure's cause exchanged for one its diagnosis did not name, so that the remedy
+no longer follows the cause (`shuffled`); and with no use of it at all, where every failure
+gets the same remedy, training, and all demonstrations begin at uniform starts instead of half
+of them around the failures (`uniform`). All three calibrate. Success is measured in the
+stand-in, on starts and noise that the three share. Differences are paired by seed, which is
+world and training seed at once. Then what is to be mended and not trained on: run-time paths
+with a planted fault, measured through the fault, and units off their zeros. Sim-to-sim.
 """
 
 import tempfile
@@ -18,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks._figures import percent, points
+from benchmarks._looping import COST as LOOPS
 from benchmarks._looping import MEASURED, history, settings
 from benchmarks.harness import Cell, Result, cpu_seconds, markdown
 from gaploop.config import LoopConfig
@@ -28,23 +31,25 @@ from gaploop.studies import loop as run_loop
 WORKERS = 2
 AS_IS, SHUFFLED, UNIFORM, PLANTED = "as it is", "shuffled", "uniform", "planted"
 WAYS = (AS_IS, SHUFFLED, UNIFORM)
+INSTEAD = {SHUFFLED: "shuffled", UNIFORM: "alike"}
+"""Way to what its loop is told in place of its diagnoses, in `studies.TOLD`."""
 WORLDS = ("lab-mix", "lab-d")
 SEEDS = 5
 FAULTS = ("mm", "swapped", "flipped")
-PLANTED_SEEDS = 3
-COST = {"peg": 70.0, "slide": 120.0}
-"""CPU-seconds of three rounds, measurements included: an estimate."""
 Count = tuple[int, int]
 """(k, n)."""
 
 
 def cells(quick: bool) -> list[Cell]:
     if quick:
-        return [_cell("peg", "lab-mix", 0, way, 2) for way in WAYS]
+        return [
+            *(_cell("peg", "lab-mix", 0, way, 2) for way in WAYS),
+            _cell("peg", "lab-a", 0, PLANTED, 2, "mm"),
+        ]
     return [
         *(
             _cell(task, family, seed, way, 3)
-            for task in COST
+            for task in LOOPS
             for family in WORLDS
             for seed in range(SEEDS)
             for way in WAYS
@@ -52,7 +57,7 @@ def cells(quick: bool) -> list[Cell]:
         *(
             _cell("peg", "lab-a", seed, PLANTED, 2, fault)
             for fault in FAULTS
-            for seed in range(PLANTED_SEEDS)
+            for seed in range(SEEDS)
         ),
     ]
 
@@ -60,7 +65,7 @@ def cells(quick: bool) -> list[Cell]:
 def _cell(task: str, family: str, seed: int, way: str, rounds: int, fault: str = "") -> Cell:
     world = f"{family}:{seed}{f'+{fault}' if fault else ''}"
     return Cell(
-        name=f"{task}/{world}/{way}", cost=COST[task] * rounds / 3,
+        name=f"{task}/{world}/{way}", cost=LOOPS[task] * rounds / 3,
         parameters={"task": task, "family": family, "seed": seed, "way": way, "rounds": rounds,
                     "fault": fault},
     )  # fmt: skip
@@ -75,7 +80,7 @@ def run(cell: Cell) -> dict[str, Any]:
     config = configured(given)
     with tempfile.TemporaryDirectory() as scratch:
         folder, began = Path(scratch) / "cell", cpu_seconds()
-        released = run_loop(config, folder, shuffled=given["way"] == SHUFFLED)
+        released = run_loop(config, folder, told=INSTEAD.get(given["way"], ""))
         spent = cpu_seconds() - began
         # each policy on the robots of the age at which it goes to work
         counts = [
@@ -109,8 +114,10 @@ def table(results: list[Result]) -> str:
     if results:
         parts += ["## The loop beside itself without the diagnosis", _beside(results)]
         parts += [part for part in (_overall(results),) if part]
-    if planted:
-        parts += ["## Planted faults of the run-time path", _planted(planted)]
+    mended = {fault: _where(planted, fault=fault) for fault in _unique(planted, "fault")}
+    mended |= {task: _where(results, task=task, family="lab-d", way=AS_IS) for task in LOOPS}
+    if any(mended.values()):
+        parts += ["## What is to be mended and not trained on", _mended(mended)]
     parts += [_wasted([*results, *planted])]
     return "\n\n".join(parts)
 
@@ -151,17 +158,21 @@ def _overall(results: list[Result]) -> str:
     return "\n".join(["Over all these worlds:\n", *lines]) if lines else ""
 
 
-def _planted(planted: list[Result]) -> str:
+def _mended(worlds: dict[str, list[Result]]) -> str:
+    """A row a fault of the path, by its name, and a task with units off their zeros."""
     rows: list[list[str]] = []
-    for fault in _unique(planted, "fault"):
-        here = _where(planted, fault=fault)
+    for name, here in worlds.items():
+        if not here:
+            continue
+        given = here[0].cell.parameters
+        amiss = f"contract: {name}" if given["fault"] else "mechanical"
         named = Counter(c for r in here for one in r.values["causes"] for c in one)
         change = paired_seeds([_count(r, 0) for r in here], [_count(r, -1) for r in here])
         rows.append([
-            fault, str(len(here)), percent(_rate(here, 0)), percent(_rate(here, -1)),
-            points(change), *_training(here), _counted(named),
+            amiss, given["task"], given["family"], str(len(here)), percent(_rate(here, 0)),
+            percent(_rate(here, -1)), points(change), *_training(here), _counted(named),
         ])  # fmt: skip
-    header = ["fault", "seeds", "before % [95 %, two-level]", "after %",
+    header = ["planted", "task", "world", "seeds", "before % [95 %, two-level]", "after %",
               "change, points [95 %, paired by seed]", "rounds that trained", "for", "mends",
               "causes named"]  # fmt: skip
     return markdown(header, rows)

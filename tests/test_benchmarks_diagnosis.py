@@ -8,7 +8,7 @@ import pytest
 
 from gaploop.core import Curation, Diagnosis, Exam, HardSet, Prescription
 from gaploop.store import Workcell
-from gaploop.studies import prior_box
+from gaploop.studies import TOLD, prior_box
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -46,29 +46,27 @@ def test_the_grid_pairs_every_world_and_fits_an_hour(diagnosis: ModuleType) -> N
                 assert seeds == [0, 1, 2, 3, 4]
     planted = [c for c in grid if c.parameters["way"] == diagnosis.PLANTED]
     assert [c.name for c in planted][:2] == ["peg/lab-a:0+mm/planted", "peg/lab-a:1+mm/planted"]
-    assert len(planted) == 9
+    assert len(planted) == 15
     assert sum(c.cost for c in grid) / diagnosis.WORKERS < 3600
     assert sum(c.cost for c in diagnosis.cells(True)) / diagnosis.WORKERS < 300
 
 
 def test_three_loops_differ_in_one_thing(diagnosis: ModuleType) -> None:
     asis, shuffled, uniform = (
-        diagnosis.configured(dict(c.parameters)) for c in diagnosis.cells(True)
+        diagnosis.configured(dict(c.parameters)) for c in diagnosis.cells(True)[:3]
     )
     assert asis == shuffled
     assert asis.generate.around > 0.0 == uniform.generate.around
     assert asis.field == uniform.field == "lab-mix:0"
     planted = diagnosis.configured(dict(diagnosis.cells(False)[-1].parameters))
-    assert (planted.field, planted.rounds) == ("lab-a:2+flipped", 2)
+    assert (planted.field, planted.rounds) == ("lab-a:4+flipped", 2)
 
 
-def test_the_shuffled_cell_runs_the_shuffled_loop(
-    diagnosis: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_way_runs_its_own_loop(diagnosis: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
 
-    def loop(config: Any, cell: Path, *, shuffled: bool) -> list[Path]:
-        asked.append(shuffled)
+    def loop(config: Any, cell: Path, *, told: str) -> list[Path]:
+        asked.append(told)
         return [cell / str(k) for k in range(config.rounds + 1)]
 
     def success(*given: Any, round: int, fault: str) -> tuple[int, int]:
@@ -79,7 +77,8 @@ def test_the_shuffled_cell_runs_the_shuffled_loop(
     monkeypatch.setattr(diagnosis, "field_success", success)
     monkeypatch.setattr(diagnosis, "history", lambda cell, rounds: {"trained": [[]] * rounds})
     found = [diagnosis.run(c) for c in (*diagnosis.cells(True), diagnosis.cells(False)[-1])]
-    assert [a for a in asked if isinstance(a, bool)] == [False, True, False, False]
+    assert [a for a in asked if isinstance(a, str)] == ["", "shuffled", "alike", "", ""]
+    assert set(diagnosis.INSTEAD.values()) == set(TOLD)
     assert asked[-3:] == [("0", 1, "flipped"), ("1", 2, "flipped"), ("2", 3, "flipped")]
     assert found[0]["k"] == [1, 2, 3]
     assert found[0]["trained"] == [[], []]
@@ -113,15 +112,26 @@ def test_a_mean_is_not_paired_with_another_seed(diagnosis: ModuleType) -> None:
 def test_planted_faults_tell_what_was_mended_and_trained(diagnosis: ModuleType) -> None:
     chosen = [c for c in diagnosis.cells(False) if c.parameters["way"] == diagnosis.PLANTED]
     page = diagnosis.table([made_up(diagnosis, c) for c in chosen])
-    [row] = [r for r in _rows(page) if r[1] == "mm"]
-    assert row[2] == "3"
-    assert row[3].startswith("5 [")
+    [row] = [r for r in _rows(page) if r[1] == "contract: mm"]
+    assert row[2:5] == ["peg", "lab-a", "5"]
+    assert row[5].startswith("5 [")
     # 10 + 100 and 20 a seed, of 200
-    assert row[4].startswith("65 [")
-    assert row[5].startswith("+60 [")
-    assert row[6:10] == ["0/6", "", "3", "contract 6"]
-    assert "called contract or mechanical: 0/18." in page
-    assert "under a planted contract fault: 0/18, mends 9." in page
+    assert row[6].startswith("75 [")
+    assert row[7].startswith("+70 [")
+    assert row[8:12] == ["0/10", "", "5", "contract 10"]
+    assert "called contract or mechanical: 0/30." in page
+    assert "under a planted contract fault: 0/30, mends 15." in page
+
+
+def test_units_off_their_zeros_stand_beside_planted_faults(diagnosis: ModuleType) -> None:
+    chosen = [c for c in diagnosis.cells(False) if c.parameters["family"] == "lab-d"]
+    page = diagnosis.table([made_up(diagnosis, c) for c in chosen])
+    rows = {r[2]: r for r in _rows(page) if r[1] == "mechanical"}
+    assert set(rows) == {"peg", "slide"}
+    # as it is alone: 10 + 80 and 20 a seed, of 200
+    assert rows["slide"][4] == "5"
+    assert rows["slide"][6].startswith("65 [")
+    assert rows["slide"][8] == "15/15"
 
 
 def test_a_training_that_no_cause_asks_for_is_not_hidden(diagnosis: ModuleType) -> None:
@@ -129,8 +139,8 @@ def test_a_training_that_no_cause_asks_for_is_not_hidden(diagnosis: ModuleType) 
     results = [made_up(diagnosis, c) for c in chosen[1:]]
     bad = {"trained": [["contract", "sensor"], []], "training": [[True, 0], [False, 0]]}
     page = diagnosis.table([made_up(diagnosis, chosen[0], **bad), *results])
-    assert "called contract or mechanical: 1/18." in page
-    assert "under a planted contract fault: 1/18, mends 8." in page
+    assert "called contract or mechanical: 1/30." in page
+    assert "under a planted contract fault: 1/30, mends 14." in page
 
 
 def test_a_short_grid_has_a_table_too(diagnosis: ModuleType) -> None:

@@ -209,7 +209,7 @@ def _diagnosis(number: int, verdict: str) -> Diagnosis:
     )  # fmt: skip
 
 
-def test_a_shuffled_round_tells_wrong_answers_and_differs_in_one_row(
+def test_a_loop_told_otherwise_differs_in_one_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given: list[list[Stage]] = []
@@ -222,25 +222,38 @@ def test_a_shuffled_round_tells_wrong_answers_and_differs_in_one_row(
 
     monkeypatch.setattr("gaploop.loop.advance", advance)
     monkeypatch.setattr("gaploop.store.objects.Objects.tree", lambda self, ref: Path(ref))
-    for shuffled in (False, True):
-        assert len(loop(CONFIG, tmp_path / str(shuffled), shuffled=shuffled)) == 2
-    assert given[0] == list(ROUND)
-    changed = [row for row, whole in zip(given[-1], ROUND, strict=True) if row != whole]
-    assert [(row.name, row.variant) for row in changed] == [("diagnose", "shuffled")]
+    for told in ("", "shuffled", "alike"):
+        assert len(loop(CONFIG, tmp_path / f"cell-{told}", told=told)) == 2
+    # a call a round, of two
+    asis, shuffled, alike = given[1::2]
+    assert asis == list(ROUND)
+    changed = [
+        row
+        for rows in (shuffled, alike)
+        for row, whole in zip(rows, ROUND, strict=True)
+        if row != whole
+    ]
+    assert [(r.name, r.variant) for r in changed] == [
+        ("diagnose", "shuffled"),
+        ("diagnose", "alike"),
+    ]
 
-    answers = tuple(_diagnosis(i, "policy") for i in range(12))
+    answers = tuple(_diagnosis(i, "sensor") for i in range(12))
     shift = np.full(len(SPACE), 1e-4)
     posterior = replace(prior_box("peg", 1.0, 0), shifts={"two": shift})
     units = [SimpleNamespace(id=a.episode, unit="two" * (i % 2)) for i, a in enumerate(answers)]
-    with Workcell.open(tmp_path / "True") as cell:
+    with Workcell.open(tmp_path / "cell-alike") as cell:
         monkeypatch.setattr(
             "gaploop.wiring.diagnose", lambda turn: {"diagnoses": cell.objects.put(answers)}
         )
         turn: Any = SimpleNamespace(
             cell=cell, seed=5, need=lambda name, cls: posterior, logs=lambda: units
         )
-        ref = changed[0].run(turn)["diagnoses"]
-        told = cell.objects.get(ref, tuple[Diagnosis, ...])
-    assert told == tuple(
+        wrong, same = (
+            cell.objects.get(row.run(turn)["diagnoses"], tuple[Diagnosis, ...]) for row in changed
+        )
+    assert wrong == tuple(
         misled(a, posterior.moved(shift) if i % 2 else posterior, 5) for i, a in enumerate(answers)
     )
+    assert [d.episode for d in same] == [a.episode for a in answers]
+    assert {(d.verdict, d.kind, d.knobs) for d in same} == {("policy", "", ())}

@@ -120,18 +120,16 @@ def recipes(task: str) -> tuple[str, ...]:
     return tuple(r for r in RECIPES if r != "searching" or task in SEARCHING)
 
 
-def loop(config: LoopConfig, cell: Path, threads: int = 1, *, shuffled: bool = False) -> list[Path]:
+def loop(config: LoopConfig, cell: Path, threads: int = 1, *, told: str = "") -> list[Path]:
     """Runs the loop in a new or unfinished workcell; the released policy after each round.
 
-    shuffled: with `shuffled_diagnoses` in place of what the diagnosis says.
+    told: what stands in for the answers of its diagnosis, a name of `TOLD`; empty for nothing.
     """
     from gaploop.loop import ROUND, advance
     from gaploop.store import Workcell
 
     rows = [
-        replace(row, run=shuffled_diagnoses, variant="shuffled")
-        if shuffled and row.name == "diagnose"
-        else row
+        replace(row, run=TOLD[told], variant=told) if told and row.name == "diagnose" else row
         for row in ROUND
     ]
     opened = Workcell.open(cell) if (cell / "gaploop.toml").exists() else Workcell.create(cell, "")
@@ -145,18 +143,43 @@ def loop(config: LoopConfig, cell: Path, threads: int = 1, *, shuffled: bool = F
 def shuffled_diagnoses(turn: "Turn") -> dict[str, str]:
     """The stage `diagnose` with each answer replaced by a wrong one, for a study of its worth.
 
-    The work is done all the same, so the loops that are compared cost the same there.
     Exchanging the answers of one round would hardly change anything: its failures come
     from one world and mostly share their cause, and what follows takes them together.
+    """
+    posterior = turn.need("posterior", Posterior)
+    units = {e.id: e.unit for e in turn.logs()}
+    return _retold(turn, lambda d: misled(d, posterior.of(units[d.episode]), turn.seed))
+
+
+def no_diagnoses(turn: "Turn") -> dict[str, str]:
+    """The stage `diagnose` with one answer for every failure, for a study of its worth."""
+    return _retold(turn, undiagnosed)
+
+
+TOLD: Final[dict[str, Callable[["Turn"], dict[str, str]]]] = {
+    "shuffled": shuffled_diagnoses, "alike": no_diagnoses,
+}  # fmt: skip
+"""Name to what stands in for the stage `diagnose`."""
+
+
+def _retold(turn: "Turn", say: Callable[[Diagnosis], Diagnosis]) -> dict[str, str]:
+    """The round's diagnoses as `say` tells them.
+
+    The work is done all the same, so the loops that are compared cost the same there.
     """
     from gaploop import wiring
 
     stored = turn.cell.objects
     answers = stored.get(wiring.diagnose(turn)["diagnoses"], tuple[Diagnosis, ...])
-    posterior = turn.need("posterior", Posterior)
-    units = {e.id: e.unit for e in turn.logs()}
-    wrong = tuple(misled(d, posterior.of(units[d.episode]), turn.seed) for d in answers)
-    return {"diagnoses": stored.put(wrong)}
+    return {"diagnoses": stored.put(tuple(say(d) for d in answers))}
+
+
+def undiagnosed(diagnosis: Diagnosis) -> Diagnosis:
+    """The same failure as one of the policy's own, like all others: its remedy is to train."""
+    return Diagnosis(
+        episode=diagnosis.episode, verdict="policy", kind="", probabilities={"policy": 1.0},
+        stage=diagnosis.stage,
+    )  # fmt: skip
 
 
 def misled(diagnosis: Diagnosis, posterior: Posterior, seed: int) -> Diagnosis:
