@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks._figures import correlation, difference, grouped, percent, share
+from benchmarks._figures import correlation, difference, grouped, percent, points, share
 from benchmarks._looping import COST as LOOPS
 from benchmarks._looping import MEASURED, history, settings
 from benchmarks.harness import Cell, Result, cpu_seconds, markdown
 from gaploop.config import LoopConfig
-from gaploop.core import registry, spawn
-from gaploop.stats import Interval, two_level
+from gaploop.core import Episode, registry, spawn
+from gaploop.stats import Interval, paired_seeds, two_level
 from gaploop.studies import RECIPES, field_success, fine_tuned, loop_fine_tuned, recipes
 from gaploop.studies import loop as run_loop
 
@@ -35,7 +35,7 @@ WORLDS = {
 """Task to family to seeds."""
 WATCHED = {"lab-e": "supervisor"}
 """Families with somebody who takes over, in the field and where takeovers are counted."""
-ALARMED = {"peg": {"lab-out": 6, "lab-plain": 6}}
+ALARMED = {"peg": {"lab-out": 10, "lab-plain": 10}}
 """Task to family to seeds in which only the alarm is asked for: a truth outside the prior
 beside one inside it with nothing else amiss."""
 TARGETS = {
@@ -45,8 +45,10 @@ TARGETS = {
     ("slide", "lab-mix"): (85, 15),
 }  # fmt: skip
 """(rate, points over the best rival), in per cent, set before the run."""
+ABSORBED = {("peg", "lab-a"): 1}
+"""Where the tolerance absorbs the gap: points that the loop may lie off `nominal`."""
 COST = {
-    "peg": {"loop": LOOPS["peg"], "fine-tuned": 16.0, ALARM: 28.0, "": 4.5},
+    "peg": {"loop": LOOPS["peg"], "fine-tuned": 16.0, ALARM: 32.0, "": 4.5},
     "slide": {"loop": LOOPS["slide"], "fine-tuned": 26.0, "": 11.0},
 }
 """CPU-seconds of a cell, by task and recipe, as measured two at a time on two free cores."""
@@ -96,7 +98,7 @@ def run(cell: Cell) -> dict[str, Any]:
         if recipe == "loop":
             return _loop(given, config, folder / "cell", folder / "tuned")
         if recipe == ALARM:
-            return _alarm(given, config, folder / "policy")
+            return _alarm(given, config, folder)
         return {"policies": _rival(given, config, recipe, folder / "policy")}
 
 
@@ -132,11 +134,11 @@ def _loop(given: dict[str, Any], config: LoopConfig, cell: Path, tuned: Path) ->
     return {"policies": found} | history(cell, config.rounds)
 
 
-def _alarm(given: dict[str, Any], config: LoopConfig, policy: Path) -> dict[str, Any]:
+def _alarm(given: dict[str, Any], config: LoopConfig, folder: Path) -> dict[str, Any]:
     """Whether the model is called wrong from one round of field logs, and by what figure.
 
-    The policy is that of uniform randomisation: it meets the object in most worlds, so
-    that all knobs are in the logs.
+    Half of the logs are of the policy that the loop begins with, half of that of uniform
+    randomisation: it meets the object in most worlds, so that all knobs are in the logs.
     """
     from gaploop.calibrate import calibrate_units
     from gaploop.field.labs import attempt
@@ -144,8 +146,11 @@ def _alarm(given: dict[str, Any], config: LoopConfig, policy: Path) -> dict[str,
     from gaploop.sim import World
 
     family, seed, task = given["family"], given["seed"], given["task"]
-    RECIPES["uniform"](config, config.generate.demos * (config.rounds + 1), seed, policy)
-    logs = attempt(family, seed, task, policy, config.trials, spawn(seed, "field", 1))
+    demos, half = config.generate.demos * (config.rounds + 1), config.trials // 2
+    logs: list[Episode] = []
+    for recipe in ("nominal", "uniform"):
+        RECIPES[recipe](config, demos, seed, folder / recipe)
+        logs += attempt(family, seed, task, folder / recipe, half, spawn(seed, "field", recipe))
     clean = set(screen(logs, config.screen).clean)
     kept = [e for e in logs if e.id in clean]
     world = World(registry.load("tasks", task)())
@@ -202,7 +207,9 @@ def table(results: list[Result]) -> str:
     alarms = [r for r in results if r.cell.parameters["recipe"] == ALARM]
     results = [r for r in results if r.cell.parameters["recipe"] != ALARM]
     parts = [" ".join((__doc__ or "").partition("\n\n")[2].split())]
-    parts += ["## The loop beside its best rival", _headline(results)]
+    parts += ["## The loop beside its best rival", readme(results)]
+    parts += ["## Against the targets", _aimed(results)]
+    parts += [_absorbed(results, *world) for world in ABSORBED]
     for task in _unique(results, "task"):
         mine = [r for r in results if r.cell.parameters["task"] == task]
         parts += [f"## `{task}`: every recipe", _every(mine)]
@@ -213,7 +220,7 @@ def table(results: list[Result]) -> str:
     parts += ["## What the loop said of itself", _said(loops)]
     if alarms:
         parts += ["## Is a wrong model announced?", _announced(alarms)]
-    return "\n\n".join(parts)
+    return "\n\n".join(part for part in parts if part)
 
 
 def picture(results: list[Result]) -> str:
@@ -224,7 +231,7 @@ def picture(results: list[Result]) -> str:
 
 
 def worlds(results: list[Result]) -> list[dict[str, Any]]:
-    """What a picture shows of each task and family, rates as intervals."""
+    """What the short table and the picture show of each task and family, rates as intervals."""
     found: list[dict[str, Any]] = []
     for task in _unique(results, "task"):
         for family in WORLDS[task]:
@@ -234,6 +241,7 @@ def worlds(results: list[Result]) -> list[dict[str, Any]]:
             rivals = {r: rate for r in RECIPES if (rate := _rates(here, r, -1)) is not None}
             if not rivals or None in loop:
                 continue
+            # chosen by these very figures, which favours it
             best = max(rivals, key=lambda r: rivals[r].mean)
             found.append({
                 "task": task, "family": family, "loop": loop, "rival": rivals[best], "best": best,
@@ -243,28 +251,63 @@ def worlds(results: list[Result]) -> list[dict[str, Any]]:
     return found
 
 
-def _headline(results: list[Result]) -> str:
-    rows: list[list[str]] = []
-    for task in _unique(results, "task"):
-        for family in _unique(results, "family"):
-            here = _cells(results, task, family)
-            ours = _rates(here, "loop", -1)
-            # the best rival is chosen by these very figures, which favours it
-            rivals = {r: _rates(here, r, -1) for r in RECIPES}
-            known = [r for r in rivals if rivals[r] is not None]
-            if ours is None or not known:
-                continue
-            best = max(known, key=lambda r: rivals[r].mean)
-            rate, lead = TARGETS.get((task, family), (None, None))
-            aim = f"{f'{rate} %, ' if rate else ''}+{lead}" if lead else ""
-            seeds = len({r.cell.parameters["seed"] for r in here})
-            rows.append([
-                task, family, str(seeds), percent(ours), best, percent(rivals[best]),
-                difference(ours, rivals[best]), aim,
-            ])  # fmt: skip
-    header = ["task", "world", "seeds", "loop [95 %, two-level]", "best rival", "its rate",
-              "loop less rival, points", "target"]  # fmt: skip
+def readme(results: list[Result]) -> str:
+    """The short table: the best rival and the loop round by round, and the difference."""
+    found = worlds(results)
+    last = max((len(w["loop"]) for w in found), default=0)
+    rows = [
+        [w["task"], w["family"], w["best"], percent(w["rival"]), *map(percent, w["loop"]),
+         difference(w["loop"][-1], w["rival"])]
+        for w in found
+    ]  # fmt: skip
+    header = ["task", "world", "best other recipe", "its rate %",
+              *(f"loop, round {k} %" for k in range(last)),
+              "last round less rival, points"]  # fmt: skip
     return markdown(header, rows)
+
+
+def _aimed(results: list[Result]) -> str:
+    rows: list[list[str]] = []
+    for w in worlds(results):
+        rate, lead = TARGETS.get((w["task"], w["family"]), (None, None))
+        aim = f"{f'{rate} %, ' if rate else ''}+{lead}" if lead else ""
+        loop, rival = w["loop"][-1], w["rival"]
+        near = "" if not lead else _met(loop.mean - rival.mean, lead, loop.mean, rate)
+        rows.append([
+            w["task"], w["family"], str(w["seeds"]), percent(loop), difference(loop, rival), aim,
+            near,
+        ])  # fmt: skip
+    header = ["task", "world", "seeds", "loop [95 %, two-level]",
+              "less best rival, points [95 %]", "target", "met by the means"]  # fmt: skip
+    return markdown(header, rows)
+
+
+def _met(gain: float, lead: int, mean: float, rate: int | None) -> str:
+    # a hair, so that 0.95 is not missed by a rounding of floats
+    enough = 100 * gain >= lead - 1e-9 and (rate is None or 100 * mean >= rate - 1e-9)
+    return "yes" if enough else "no"
+
+
+def _absorbed(results: list[Result], task: str, family: str) -> str:
+    """One line: the loop less nominal where there is nothing to gain; empty without both."""
+    here = _cells(results, task, family)
+    counts = {
+        name: {
+            r.cell.parameters["seed"]: (v["k"][-1], v["n"][-1])
+            for r in here
+            if (v := r.values.get("policies", {}).get(name))
+        }
+        for name in ("nominal", "loop")
+    }
+    seeds = sorted(counts["nominal"].keys() & counts["loop"].keys())
+    if not seeds:
+        return ""
+    change = paired_seeds([counts["nominal"][s] for s in seeds], [counts["loop"][s] for s in seeds])
+    return (
+        f"`{task}` {family}, whose gap the tolerance absorbs: the loop less nominal "
+        f"{points(change)} points, {len(seeds)} seeds paired; target: within "
+        f"{ABSORBED[task, family]} of 0."
+    )
 
 
 def _every(results: list[Result]) -> str:
@@ -360,7 +403,8 @@ def _announced(alarms: list[Result]) -> str:
                 f"{sum(v['success'] for v in here)}/{sum(v['n'] for v in here)}",
             ])  # fmt: skip
     told = (
-        "One round of field logs of uniform randomisation, calibrated once. `lab-plain` is"
+        "One round of field logs, half of nominal and half of uniform randomisation,"
+        " calibrated once. `lab-plain` is"
         " drawn as `lab-mix`, its truth inside the prior and nothing amiss that no knob"
         " expresses: an alarm there is a false one. The threshold is the default, fixed"
         " before these worlds were met. The loops above calibrate round by round."
