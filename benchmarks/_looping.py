@@ -17,8 +17,15 @@ LOGS = 8
 """A posterior rests on, two fewer than by default: calibration is most of a loop's cost."""
 TRAIN = {"peg": TrainConfig(), "slide": TrainConfig(lr=3e-3, steps=2400)}
 """What a task needs to be learnt at all; the same for every recipe."""
-COST = {"peg": 65.0, "slide": 105.0}
-"""CPU-seconds of a loop of three rounds, as measured two at a time on two free cores."""
+LOOP = {"peg": 65.0, "slide": 105.0}
+"""CPU-seconds of a loop of three rounds, measurements included, one thread a process."""
+UNITS = {"lab-d": 1.5}
+"""What a family's units, each with its own fit, make of that."""
+
+
+def cost(task: str, family: str, rounds: int) -> float:
+    """CPU-seconds that a loop is thought to take."""
+    return LOOP[task] * UNITS.get(family, 1.0) * rounds / 3
 
 
 def settings(task: str, field: str, seed: int, rounds: int) -> LoopConfig:

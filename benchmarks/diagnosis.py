@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks._figures import percent, points
-from benchmarks._looping import COST as LOOPS
-from benchmarks._looping import MEASURED, history, settings
+from benchmarks._looping import MEASURED, cost, history, settings
 from benchmarks.harness import Cell, Result, cpu_seconds, markdown
 from gaploop.config import LoopConfig
 from gaploop.stats import Interval, paired_seeds, two_level
@@ -33,8 +32,11 @@ AS_IS, SHUFFLED, UNIFORM, PLANTED = "as it is", "shuffled", "uniform", "planted"
 WAYS = (AS_IS, SHUFFLED, UNIFORM)
 INSTEAD = {SHUFFLED: "shuffled", UNIFORM: "alike"}
 """Way to what its loop is told in place of its diagnoses, in `studies.TOLD`."""
+TASKS = ("peg", "slide")
 WORLDS = ("lab-mix", "lab-d")
 SEEDS = 5
+ROUNDS = 2
+"""A loop, so that all of them fit an hour."""
 FAULTS = ("mm", "swapped", "flipped")
 Count = tuple[int, int]
 """(k, n)."""
@@ -43,30 +45,26 @@ Count = tuple[int, int]
 def cells(quick: bool) -> list[Cell]:
     if quick:
         return [
-            *(_cell("peg", "lab-mix", 0, way, 2) for way in WAYS),
-            _cell("peg", "lab-a", 0, PLANTED, 2, "mm"),
+            *(_cell("peg", "lab-mix", 0, way) for way in WAYS),
+            _cell("peg", "lab-a", 0, PLANTED, "mm"),
         ]
     return [
         *(
-            _cell(task, family, seed, way, 3)
-            for task in LOOPS
+            _cell(task, family, seed, way)
+            for task in TASKS
             for family in WORLDS
             for seed in range(SEEDS)
             for way in WAYS
         ),
-        *(
-            _cell("peg", "lab-a", seed, PLANTED, 2, fault)
-            for fault in FAULTS
-            for seed in range(SEEDS)
-        ),
+        *(_cell("peg", "lab-a", seed, PLANTED, fault) for fault in FAULTS for seed in range(SEEDS)),
     ]
 
 
-def _cell(task: str, family: str, seed: int, way: str, rounds: int, fault: str = "") -> Cell:
+def _cell(task: str, family: str, seed: int, way: str, fault: str = "") -> Cell:
     world = f"{family}:{seed}{f'+{fault}' if fault else ''}"
     return Cell(
-        name=f"{task}/{world}/{way}", cost=LOOPS[task] * rounds / 3,
-        parameters={"task": task, "family": family, "seed": seed, "way": way, "rounds": rounds,
+        name=f"{task}/{world}/{way}", cost=cost(task, family, ROUNDS),
+        parameters={"task": task, "family": family, "seed": seed, "way": way, "rounds": ROUNDS,
                     "fault": fault},
     )  # fmt: skip
 
@@ -115,7 +113,7 @@ def table(results: list[Result]) -> str:
         parts += ["## The loop beside itself without the diagnosis", _beside(results)]
         parts += [part for part in (_overall(results),) if part]
     mended = {fault: _where(planted, fault=fault) for fault in _unique(planted, "fault")}
-    mended |= {task: _where(results, task=task, family="lab-d", way=AS_IS) for task in LOOPS}
+    mended |= {task: _where(results, task=task, family="lab-d", way=AS_IS) for task in TASKS}
     if any(mended.values()):
         parts += ["## What is to be mended and not trained on", _mended(mended)]
     parts += [_wasted([*results, *planted])]

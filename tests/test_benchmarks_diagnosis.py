@@ -96,7 +96,7 @@ def test_differences_are_paired_by_seed(diagnosis: ModuleType) -> None:
     low, high = map(int, shuffled[7].removeprefix("+30 [").rstrip("]").split(", "))
     assert 20 < low < 30 < high < 40
     assert uniform[7].startswith("+10 [")
-    assert shuffled[8:11] == ["15/15", "policy 15, sensor 15", "0"]
+    assert shuffled[8:11] == ["10/10", "policy 10, sensor 10", "0"]
     assert "as it is less shuffled: +30 [+" in page
     assert "over 20 pairs of loops" in page
 
@@ -131,7 +131,7 @@ def test_units_off_their_zeros_stand_beside_planted_faults(diagnosis: ModuleType
     # as it is alone: 10 + 80 and 20 a seed, of 200
     assert rows["slide"][4] == "5"
     assert rows["slide"][6].startswith("65 [")
-    assert rows["slide"][8] == "15/15"
+    assert rows["slide"][8] == "10/10"
 
 
 def test_a_training_that_no_cause_asks_for_is_not_hidden(diagnosis: ModuleType) -> None:
