@@ -29,7 +29,7 @@ bench: $(STAMP)  ## make bench NAME=rollout; QUICK=1 for the short grid; runs wh
 # The stamp is newer than pyproject.toml exactly when the environment fits it.
 $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable '.[train,dev]'
+	$(BIN)/python -m pip install --quiet --editable '.[train,logs,dev]'
 	touch $@
 
 clean:

@@ -1,6 +1,7 @@
 """The types everything passes through. Imports the standard library and NumPy only."""
 
 from gaploop.core.attempt import Attempts, Judgement, Recording
+from gaploop.core.camera import Camera
 from gaploop.core.contract import (
     UNKNOWN,
     Contract,
@@ -30,6 +31,7 @@ from gaploop.core.field_run import FieldRun, field_run
 from gaploop.core.gaps import CAUSES, COLOURS, GAPS
 from gaploop.core.knob import Knob, KnobSpace, Prior, Target
 from gaploop.core.label import Label
+from gaploop.core.loss import Loss
 from gaploop.core.mend import Mend
 from gaploop.core.posterior import Check, KnobVerdict, Posterior
 from gaploop.core.runs import Run
@@ -41,11 +43,11 @@ from gaploop.core.task import Channel, LayoutVariable, TaskSpec
 
 __all__ = [
     "CAUSES", "COLOURS", "GAPS", "HELD", "UNKNOWN",
-    "Admission", "Attempts", "Bucket", "BucketChange", "Channel", "Check", "ConfigError",
+    "Admission", "Attempts", "Bucket", "BucketChange", "Camera", "Channel", "Check", "ConfigError",
     "Contract", "ContractError", "Counterfactual", "Curation", "Decision", "Diagnosis", "Episode",
     "Evidence", "Exam", "Feature", "FieldError", "FieldRun", "GaploopError", "Gate", "GoldenPairs",
     "HardSet", "Healed", "InputError", "Judgement", "Knob", "KnobError", "KnobEstimate",
-    "KnobSpace", "KnobVerdict", "Label", "LayoutVariable", "Mend", "MissingExtraError",
+    "KnobSpace", "KnobVerdict", "Label", "LayoutVariable", "Loss", "Mend", "MissingExtraError",
     "PolicyContract", "Posterior", "Prescription", "Prior", "Recording", "Reproduction", "Run",
     "Scenario", "Score", "Signal", "Stated", "Target", "TaskSpec", "UnknownNameError", "UsageError",
     "WorkcellError",

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from gaploop.core.camera import Camera
 from gaploop.core.contract import Contract
 from gaploop.core.digest import digest
 from gaploop.core.label import Label
@@ -37,6 +38,10 @@ class Episode:
     """Ids of the episodes or scenarios this one was made from."""
     facts: tuple[Label, ...] = field(default=(), metadata={"digest": False})
     """Outcome, events, interventions: append-only, no part of the id."""
+    cameras: Mapping[str, Camera] = field(
+        default_factory=dict[str, Camera], metadata={"digest": False}
+    )
+    """By feature key; pictures are decoded when asked for and are no part of the id."""
     source: str = field(default="", metadata={"digest": False})
     """Where it was read: file and row, for messages."""
 

@@ -10,6 +10,7 @@ from gaploop.core.attempt import Attempts, Judgement, Recording
 from gaploop.core.contract import PolicyContract
 from gaploop.core.episode import Episode
 from gaploop.core.knob import KnobSpace
+from gaploop.core.loss import Loss
 from gaploop.core.task import TaskSpec
 
 A = TypeVar("A")
@@ -113,6 +114,19 @@ class Reader(Protocol):
 
     def read(self, path: Path) -> Iterator[Episode]:
         """Episodes in order. Raises InputError naming file and row."""
+        ...
+
+
+@runtime_checkable
+class Salvager(Reader, Protocol):
+    """A reader that goes on behind a damaged place."""
+
+    def salvage(self, path: Path) -> Iterator[Episode | Loss]:
+        """Every whole episode, and one Loss for each damaged place, in the order found.
+
+        An episode cut short is given with the rows that are whole, its Loss beside it.
+        Raises InputError only for a path that is not this format at all.
+        """
         ...
 
 
