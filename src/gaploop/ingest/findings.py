@@ -39,8 +39,9 @@ class Finding:
 
     code: str
     severity: Severity
-    episodes: tuple[str, ...]
-    """Ids of the episodes it was seen in."""
+    episodes: tuple[str, ...] | tuple[int, ...]
+    """The episodes it was seen in: ids from `screen`, indices from 0 from `check`. Empty
+    where it concerns the set as a whole."""
     feature: str
     """Feature key, with the column where it concerns one; empty for the whole episode."""
     message: str

@@ -22,7 +22,7 @@ def screen(episodes: Iterable[Episode], config: ScreenConfig | None = None) -> S
     known = list(episodes)
     ids = [e.id for e in known]
     summary, seen = examine(batches(known), config or ScreenConfig())
-    findings = tuple(gather(summary.said, ids, seen))
+    findings = ordered(gather(summary.said, ids, seen))
     # a copy shares its original's id: only copies under an id of their own can be kept out
     kept_out = {
         ids[i]
@@ -42,15 +42,19 @@ def screen(episodes: Iterable[Episode], config: ScreenConfig | None = None) -> S
 def gather(
     said: Sequence[Said], names: Sequence[str] | Sequence[int], seen: Sequence[tuple[int, Seen]]
 ) -> list[Finding]:
-    """Equal findings of several episodes become one; errors first.
+    """Equal findings of several episodes become one.
 
     names: what a finding calls each episode. An index below 0 means the set as a whole.
     """
     groups: dict[tuple[str, str, str], list[tuple[int, Seen]]] = {}
     for i, s in seen:
         groups.setdefault((s.code, s.severity, s.feature), []).append((i, s))
-    found = [_gathered(said, names, group) for group in groups.values()]
-    return sorted(found, key=lambda f: (_RANK[f.severity], f.code, f.feature))
+    return [_gathered(said, names, group) for group in groups.values()]
+
+
+def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Errors first, then by code and feature."""
+    return tuple(sorted(findings, key=lambda f: (_RANK[f.severity], f.code, f.feature)))
 
 
 def _gathered(
@@ -61,10 +65,11 @@ def _gathered(
         first.setdefault(i, s)
     members = [i for i in first if i >= 0]
     named = tuple(dict.fromkeys(names[i] for i in members))
-    whole = [s.message for i, s in first.items() if i < 0]
+    whole = list(dict.fromkeys(s.message for i, s in group if i < 0))
     same = {first[i].message for i in members}
     if whole:
-        message = "; ".join(whole)
+        rest = len(whole) - _SHOWN
+        message = "; ".join(whole[:_SHOWN]) + (f"; and {rest} more" if rest > 0 else "")
     elif len(same) == 1 and len(members) > 1:
         every = len(members) == len(said)
         count = "all episodes" if every else f"{len(members)} episodes"

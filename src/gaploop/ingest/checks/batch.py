@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from gaploop.core import Episode
+from gaploop.core import Contract, Episode
 
 _ROWS = 32768
 """Rows a batch: some megabytes, so that a pass over a column stays in the cache."""
@@ -135,6 +135,8 @@ class Batch:
     streams: Mapping[str, Stream]
     """By feature key; all have the same number of episodes, empty where one lacks it."""
     said: Sequence[Said]
+    contracts: Sequence[Contract] = ()
+    """One an episode."""
     counters: Mapping[str, np.ndarray] = field(default_factory=dict[str, np.ndarray])
     """Row counters as stored, (R,) each, where the format has them."""
 
@@ -227,7 +229,9 @@ def _batch(first: int, episodes: Sequence[Episode]) -> Batch:
         streams[key] = Stream(
             key, values, times, bounds, unit=parts[0].unit, columns=parts[0].columns
         )
-    return Batch(first=first, streams=streams, said=tuple(said_of(e) for e in episodes))
+    said = tuple(said_of(e) for e in episodes)
+    contracts = tuple(e.contract for e in episodes)
+    return Batch(first=first, streams=streams, said=said, contracts=contracts)
 
 
 def _held(x: np.ndarray, good: np.ndarray) -> np.ndarray:
