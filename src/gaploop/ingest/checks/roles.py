@@ -17,13 +17,15 @@ def grippers(columns: Sequence[str]) -> list[int]:
 def quaternions(columns: Sequence[str]) -> list[tuple[int, str]]:
     """(first column, order as named) of each four columns named as a quaternion.
 
-    Order is `wxyz` or `xyzw`. Four names that end in w, x, y, z side by side are one.
+    Order is `wxyz` or `xyzw`. Four names that end in w, x, y, z side by side and are the
+    same before that are one.
     """
     found: list[tuple[int, str]] = []
     parts = [_part(name) for name in columns]
     for i in range(len(columns) - 3):
-        order = "".join(parts[i : i + 4])
-        if order in ("wxyz", "xyzw"):
+        four = parts[i : i + 4]
+        order = "".join(letter for _, letter in four)
+        if order in ("wxyz", "xyzw") and len({stem for stem, _ in four}) == 1:
             found.append((i, order))
     return found
 
@@ -50,9 +52,8 @@ def _plain(name: str) -> str:
     return _SUFFIX.sub("", name)
 
 
-def _part(name: str) -> str:
+def _part(name: str) -> tuple[str, str]:
+    """What stands before the letter, and the letter."""
     found = _QUATERNION.search(name.lower())
-    if found is None:
-        return "-"
     # x, y and z alone are a position: a quaternion needs its w beside them
-    return found["part"]
+    return ("", "-") if found is None else (name.lower()[: found.start("part")], found["part"])
