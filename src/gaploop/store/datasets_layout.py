@@ -12,7 +12,7 @@ import contextlib
 import re
 import string
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, cast
 
@@ -82,6 +82,8 @@ class DatasetInfo:
     frames: int
     data_path: str = DATA
     """Pattern of the data files."""
+    splits: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
+    """Name to first episode and the one after the last."""
 
 
 class _Feature(msgspec.Struct):
@@ -98,6 +100,7 @@ class _Info(msgspec.Struct):
     total_frames: Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
     robot_type: str | None = None
     data_path: str = DATA
+    splits: dict[str, Any] | None = None
 
 
 def load_info(root: Path) -> DatasetInfo:
@@ -135,6 +138,7 @@ def load_info(root: Path) -> DatasetInfo:
         episodes=raw.total_episodes,
         frames=raw.total_frames,
         data_path=raw.data_path,
+        splits=_splits(raw.splits or {}),
     )
 
 
@@ -192,6 +196,16 @@ def _check_pattern(path: Path, pattern: str) -> None:
         raise InputError(f"{path}: data_path is {pattern!r}; expected a pattern such as {DATA}.")
     if pattern.startswith("/") or ".." in Path(pattern).parts or "\0" in pattern:
         raise InputError(f"{path}: data_path {pattern!r} leads out of the folder.")
+
+
+def _splits(raw: dict[str, Any]) -> dict[str, tuple[int, int]]:
+    """`{"train": "0:450"}` as ranges; what is written otherwise says nothing."""
+    found: dict[str, tuple[int, int]] = {}
+    for name, span in raw.items():
+        ends = re.fullmatch(r"(\d{1,12}):(\d{1,12})", str(span))
+        if ends is not None:
+            found[name] = (int(ends[1]), int(ends[2]))
+    return found
 
 
 def _feature(path: Path, key: str, raw: _Feature) -> FeatureInfo:

@@ -143,13 +143,17 @@ class Dataset:
 
     @cached_property
     def _contract(self) -> Contract:
-        """What info.json itself declares, and not more."""
-        features = tuple(Feature(key=k, columns=f.names) for k, f in self.info.features.items())
-        return Contract(features=features, log_rate=declared(self.info.fps))
+        return declared_by(self.info)
 
     @cached_property
     def _lines(self) -> "Lines":
         return Lines(self.info.path / layout.SIDECAR_EPISODES, len(self))
+
+
+def declared_by(info: DatasetInfo) -> Contract:
+    """What info.json itself declares, and not more."""
+    features = tuple(Feature(key=k, columns=f.names) for k, f in info.features.items())
+    return Contract(features=features, log_rate=declared(info.fps))
 
 
 def _foreign(

@@ -7,10 +7,11 @@ such a batch at once; no Python object an episode is made of its frames.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from gaploop.core import Contract, Episode
+from gaploop.core import Contract, Episode, Label
 
 _ROWS = 32768
 """Rows a batch: some megabytes, so that a pass over a column stays in the cache."""
@@ -182,7 +183,6 @@ def batches(episodes: Iterable[Episode], rows: int = _ROWS) -> Iterator[Batch]:
 def said_of(episode: Episode) -> Said:
     """What an episode says of itself."""
     contract = episode.contract
-    outcomes = [f for f in episode.facts if f.key == "outcome"]
     return Said(
         robot=episode.robot,
         source=episode.source,
@@ -192,13 +192,18 @@ def said_of(episode: Episode) -> Said:
         mode=str(contract.action_mode.value or ""),
         origin=episode.origin,
         split=str(episode.fact("split") or ""),
-        outcomes=tuple(
-            (f.author, bool(f.value["success"]))
-            for f in outcomes
-            if f.value.get("success") is not None
-        ),
-        judged=bool(outcomes),
+        **outcomes_of(episode.facts),
     )
+
+
+def outcomes_of(facts: Iterable[Label]) -> dict[str, Any]:
+    """The fields `outcomes` and `judged` of `Said`."""
+    found = [f for f in facts if f.key == "outcome"]
+    told = [(f.author, f.value.get("success")) for f in found]
+    return {
+        "outcomes": tuple((who, bool(s)) for who, s in told if s is not None),
+        "judged": bool(found),
+    }
 
 
 # -- inside -------------------------------------------------------------------
