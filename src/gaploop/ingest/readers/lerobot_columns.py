@@ -44,7 +44,7 @@ class _About:
         self.info = info
         self.tasks: dict[int, str] = {}
         with contextlib.suppress(InputError):
-            self.tasks = load_tasks(info.path / layout.TASKS)
+            self.tasks = load_tasks(info)
         self.side: DatasetSidecar | None = load_sidecar(info)
         self.lines = (
             None if self.side is None else Lines(info.path / layout.SIDECAR_EPISODES, info.episodes)
