@@ -94,7 +94,7 @@ def stills(info: DatasetInfo, key: str, path: Path, first: int, times: np.ndarra
 
     def frames() -> Iterator[np.ndarray]:
         for row, content in enumerate(encoded(path, key, first, len(times)), start=first):
-            yield _still(content, f"{path}, row {row}, {key}")
+            yield still(content, f"{path}, row {row}, {key}")
 
     return Camera(
         name=key, times=times, height=told.height, width=told.width, encoding="png", frames=frames
@@ -165,7 +165,12 @@ def decoded(clip: Clip, fps: float) -> Iterator[np.ndarray]:
         ) from error
 
 
-def _still(content: bytes, where: str) -> np.ndarray:
+def still(content: bytes, where: str) -> np.ndarray:
+    """One encoded picture (PNG, JPEG, ...) as (H, W, 3) uint8 RGB.
+
+    Raises:
+      InputError: saying `where`, when it cannot be decoded.
+    """
     av = _av()
     try:
         with av.open(io.BytesIO(content)) as container:

@@ -37,7 +37,7 @@ class Copies(Watcher):
             original = first.setdefault(digest, e)
             if original == e:
                 continue
-            name = said[original].source or f"episode {original}"
+            name = said[original].source.rsplit("/", 1)[-1] or f"episode {original}"
             if said[e].split != said[original].split:
                 yield e, _leak(said[original].split, said[e].split, name)
             else:

@@ -54,13 +54,14 @@ def _finite(summary: Summary) -> Iterator[tuple[int, Seen]]:
 def _constant(f: Columns) -> Iterator[tuple[int, Seen]]:
     """Columns that never change: a fact of the set where it is so in all, odd in some."""
     flat = (f.low == f.high) & (f.length > 1)
-    never = f.key.startswith("action")
+    hands = set(grippers(f.columns))  # which stay open over many an attempt
     for d in np.flatnonzero(flat.any(axis=1)):
+        never = f.key.startswith("action") and d not in hands
         whole = bool(flat[d].all())
         moving = f.high[d] - f.low[d]
         # a column that moves in nearly all other episodes is dead in these
         rare = not whole and flat[d].mean() <= 0.5 and np.median(moving[~flat[d]]) > 0
-        odd = rare and d not in grippers(f.columns)
+        odd = rare and d not in hands
         for e in np.flatnonzero(flat[d]):
             yield (
                 int(f.index[e]),
