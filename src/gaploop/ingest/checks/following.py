@@ -16,6 +16,7 @@ TRIALS = np.arange(-_LEAD, _LONGEST + 1)
 """Frames from command to reading that are tried."""
 _FOR_LAG = 4
 """Pairs that the lag is taken from: the ones that follow best."""
+_MIRRORED = 0.97
 _SHORTEST = _LEAD + _LONGEST + 8
 _FINE = 0.02
 """s; faster logs are averaged to about this period before lags are looked for."""
@@ -241,7 +242,10 @@ def _lags(sent: np.ndarray, seen: np.ndarray, inner: np.ndarray) -> tuple[np.nda
     profile = np.empty((len(trial), sent.shape[1]))
     for k, shift in enumerate(trial):
         r = _fit(sent[:, :, first - shift : last - shift], still, mask)[0]
-        profile[k] = np.mean(np.log1p(-np.minimum(np.nan_to_num(r) ** 2, 0.999999)), axis=0)
+        r = np.nan_to_num(r)
+        # half a period late a swing mirrors its command: a mirror has to explain clearly more
+        share = np.minimum(r**2, 0.999999) * np.where(r < 0, _MIRRORED, 1.0)
+        profile[k] = np.mean(np.log1p(-share), axis=0)
     best = np.argmin(profile, axis=0)
     inside = np.clip(best, 1, len(trial) - 2)
     e = np.arange(profile.shape[1])
