@@ -147,17 +147,53 @@ def test_statistics_are_exact(tmp_path: Path, make: Make) -> None:
     assert stats["timestamp"]["max"][0] == float(np.float32(11 / 20))
 
 
-def test_quantiles_beyond_memory_are_the_weighted_mean(
-    tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
+@settings(max_examples=60, deadline=None)
+@given(
+    sizes=st.lists(st.integers(1, 60), min_size=1, max_size=5),
+    kind=st.sampled_from(["normal", "switch", "constant", "wide", "ties"]),
+    seed=st.integers(0, 2**16),
+)
+def test_quantiles_beyond_memory_are_those_of_all_rows(
+    sizes: list[int], kind: str, seed: int
 ) -> None:
-    running = datasets_stats.Running(room=10)
-    parts = [np.arange(4.0)[:, None], np.arange(12.0)[:, None]]
+    rng = np.random.default_rng(seed)
+    parts = []
+    for n in sizes:
+        x = rng.standard_normal((n, 2))
+        parts.append(
+            {
+                "normal": x, "switch": (x > 0).astype(float), "constant": np.ones_like(x),
+                "wide": np.sinh(30 * x), "ties": np.round(x, 1),
+            }[kind]
+        )  # fmt: skip
+    running = datasets_stats.Running(room=0)
     for part in parts:
         running.add(part, datasets_stats.describe(part))
     assert running.kept == []
-    expected = (4 * np.median(parts[0]) + 12 * np.median(parts[1])) / 16
-    assert running.result()["q50"] == [expected]
-    np.testing.assert_allclose(running.result()["std"], np.concatenate(parts).std(), rtol=1e-12)
+    found, whole = running.result(lambda: parts), np.concatenate(parts)
+    for name, level in datasets_stats.QUANTILES.items():
+        expected = np.quantile(whole, level, axis=0)
+        np.testing.assert_allclose(found[name], expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(found["std"], whole.std(axis=0), rtol=1e-9, atol=1e-12)
+
+
+def test_a_dataset_beyond_memory_has_the_same_statistics(
+    tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_dataset(tmp_path / "a", make(7), fps=20.0, robot="gantry")
+    monkeypatch.setattr(datasets_stats.Running.__init__, "__defaults__", _no_room())
+    write_dataset(tmp_path / "b", make(7), fps=20.0, robot="gantry")
+    ours, theirs = (
+        json.loads((tmp_path / n / "meta" / "stats.json").read_text()) for n in ("a", "b")
+    )
+    for key, stats in ours.items():
+        for name, value in stats.items():
+            np.testing.assert_allclose(theirs[key][name], value, rtol=1e-12)
+
+
+def _no_room() -> tuple[object, ...]:
+    defaults = list(datasets_stats.Running.__init__.__defaults__ or ())
+    return (*defaults[:-1], 0)
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ VERBS: Final = {
     "demo": ("start", "Demo", "watch three rounds of the loop on peg against a stand-in robot"),
     "loop": ("rounds", "Loop", "run rounds: field to release; resumes where it was"),
     "check": ("logs", "Check", "what is wrong with a log or dataset (no workcell needed)"),
+    "convert": ("convert", "Convert", "any log as a LeRobot dataset, v2.1 and v3.0 both ways"),
     "ingest": ("logs", "Ingest", "read and screen logs; into the round, inside a workcell"),
     "calibrate": ("logs", "Calibrate", "from logs to a posterior over simulator knobs"),
     "diagnose": ("logs", "Diagnose", "why it failed: cause, knob, stage (no workcell needed)"),

@@ -5,7 +5,7 @@ lie in data/, episodes are told apart by the rows themselves, and damage is a Lo
 which reading goes on. Memory is that of two blocks and of one episode.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,7 @@ def blocks(info: DatasetInfo, rows: int = _ROWS) -> Iterator[Block | Loss]:
     for number, path in enumerate(files):
         kept = 0
         try:
-            for part in _parts(path, info.features, rows):
+            for part in parts(path, info.features, rows):
                 length = len(part["episode_index"])
                 kept += length
                 yield from gathered.add({**part, _FILE: np.full(length, number)})
@@ -129,8 +129,10 @@ def _starts(part: _Part) -> np.ndarray:
     return np.concatenate([[0], np.flatnonzero(np.diff(part["episode_index"])) + 1])
 
 
-def _parts(path: Path, features: dict[str, FeatureInfo], rows: int) -> Iterator[_Part]:
-    """The rows of one file, some at a time.
+def parts(
+    path: Path, features: Mapping[str, FeatureInfo], rows: int = _ROWS
+) -> Iterator[dict[str, np.ndarray]]:
+    """The rows of one file, some at a time: features (T, d) and counters (T,).
 
     Raises:
       InputError: at the first damaged place.

@@ -11,9 +11,15 @@ from gaploop.store import datasets_layout as layout
 
 
 def as_stored(
-    episode: Episode, fps: float, *, where: str = "the episode", finite: bool = True
+    episode: Episode,
+    fps: float,
+    *,
+    where: str = "the episode",
+    finite: bool = True,
+    exact: bool = False,
 ) -> Episode:
-    """The episode as reading it back gives it: single precision, stamps on the grid.
+    """The episode as reading it back gives it: stamps on the grid, and numbers in single
+    precision unless `exact`.
 
     Raises:
       InputError: when a signal does not fit the format; names the signal and the row.
@@ -25,12 +31,15 @@ def as_stored(
         raise InputError(f"{where} has signals of different lengths, or empty ones: {lengths}.")
     times = np.arange(next(iter(lengths.values()))) / float(fps)
     signals = {
-        k: _stored_signal(k, s, times, where, finite) for k, s in sorted(episode.signals.items())
+        k: _stored_signal(k, s, times, where, finite, exact)
+        for k, s in sorted(episode.signals.items())
     }
     return replace(episode, signals=signals)
 
 
-def _stored_signal(key: str, signal: Signal, times: np.ndarray, where: str, finite: bool) -> Signal:
+def _stored_signal(
+    key: str, signal: Signal, times: np.ndarray, where: str, finite: bool, exact: bool
+) -> Signal:
     if key in layout.COUNTERS or "/" in key or not key:
         raise InputError(f"{where}: a signal cannot be called {key!r} in a dataset.")
     late = np.flatnonzero(~(np.abs(signal.times - times) <= layout.GRID_TOLERANCE))
@@ -52,8 +61,9 @@ def _stored_signal(key: str, signal: Signal, times: np.ndarray, where: str, fini
             f"{where}, signal {key!r}: {len(signal.columns)} column names for {width} columns."
         )
     if values.dtype.kind == "f":
+        kind = np.float64 if exact and values.dtype == np.float64 else np.float32
         with np.errstate(over="ignore"):
-            values = np.ascontiguousarray(values, dtype=np.float32)
+            values = np.ascontiguousarray(values, dtype=kind)
         bad = np.flatnonzero(~np.isfinite(values).reshape(len(values), -1).all(axis=1))
         if finite and len(bad):
             raise InputError(

@@ -6,6 +6,7 @@ Needs the extra `video` (PyAV) once frames are asked for, and not before.
 """
 
 import io
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -163,6 +164,60 @@ def decoded(clip: Clip, fps: float) -> Iterator[np.ndarray]:
             f"{str(error).rstrip('.')[:160]}.",
             hint=f"{clip.length} frames were expected from frame {clip.first} on.",
         ) from error
+
+
+def copy_clip(videos: Videos, key: str, episode: int, target: Path) -> None:
+    """The frames of one episode as a file of their own, without encoding them anew.
+
+    Raises:
+      InputError: when the clip does not begin at a key frame, or frames are missing.
+    """
+    clip, fps = videos.clip(key, episode), videos.info.fps
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if not clip.path.is_file():
+        raise InputError(f"{clip.path} is missing.", hint="Copy the dataset again.")
+    av = _av()
+    try:
+        with av.open(str(clip.path)) as container:
+            stream = container.streams.video[0]
+            if clip.first == 0 and stream.frames == clip.length:
+                container.close()
+                shutil.copyfile(clip.path, target)
+                return
+            _remux(av, container, stream, clip, fps, target)
+    except (OSError, ValueError, TypeError, IndexError, av.FFmpegError) as error:
+        raise InputError(
+            f"{clip.path}, frames {clip.first} to {clip.first + clip.length - 1}: they cannot be "
+            f"taken out as they are ({str(error).rstrip('.')[:160]}).",
+            hint="Only clips that begin at a key frame can be cut without encoding them anew.",
+        ) from error
+
+
+def _remux(av: Any, container: Any, stream: Any, clip: Clip, fps: float, target: Path) -> None:
+    base, start = stream.time_base, stream.start_time or 0
+    container.seek(int(clip.first / fps / base) + start, stream=stream)
+    kept = 0
+    with av.open(str(target), "w") as out:
+        copy = out.add_stream_from_template(stream)
+        for packet in container.demux(stream):
+            if packet.pts is None or packet.dts is None:
+                continue
+            number = round(float((packet.pts - start) * base) * fps) - clip.first
+            if kept == 0 and (number != 0 or not packet.is_keyframe):
+                if number < 0:
+                    continue
+                raise ValueError("the first frame is no key frame")
+            if 0 <= number < clip.length:
+                shift = round(clip.first / fps / base) + start
+                packet.pts, packet.dts = packet.pts - shift, packet.dts - shift
+                packet.stream = copy
+                out.mux(packet)
+                kept += 1
+            elif number < 0:
+                raise ValueError("a frame leans on one before the clip")
+            if kept == clip.length:
+                return
+    raise ValueError(f"{kept} frames are there")
 
 
 def still(content: bytes, where: str) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 import contextlib
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -17,6 +17,7 @@ from gaploop.core.signal import Signal
 from gaploop.store import codec
 from gaploop.store import datasets_layout as layout
 from gaploop.store.arrow import pa
+from gaploop.store.datasets_blocks import parts
 from gaploop.store.datasets_layout import DatasetInfo
 from gaploop.store.datasets_parquet import (
     ParquetFile,
@@ -46,6 +47,7 @@ def write_dataset(
     robot: str,
     sidecar: Mapping[str, Any] | None = None,
     finite: bool = True,
+    exact: bool = False,
 ) -> DatasetInfo:
     """Writes episodes as a LeRobot v3.0 dataset at `path`, which appears once it is whole.
 
@@ -61,6 +63,8 @@ def write_dataset(
     sidecar: JSON data to keep beside, for `Dataset.extra`.
     finite: whether NaN and infinity are refused. A field keeps them, for the screen to
       find; statistics are then taken over the rows without any.
+    exact: keeps double precision where an episode has it, at twice the size. The id stays
+      that of single precision.
 
     Raises:
       InputError: when the folder exists, or an episode cannot be stored as it is.
@@ -78,7 +82,7 @@ def write_dataset(
     writer = _Writer(draft, fps=float(fps), robot=robot)
     try:
         for number, episode in enumerate(episodes):
-            stored = as_stored(episode, fps, where=f"episode {number}", finite=finite)
+            stored = as_stored(episode, fps, where=f"episode {number}", finite=finite, exact=exact)
             with saving(target):
                 writer.add(stored)
         with saving(target):
@@ -156,7 +160,7 @@ class _Writer:
         write_tasks(self.root / layout.TASKS, list(self.tasks))
         stats = {
             key: {name: value.tolist() for name, value in found.items()}
-            for key, found in self._split(self.running.result()).items()
+            for key, found in self._split(self.running.result(self._again)).items()
         }
         write_json(self.root / layout.STATS, stats)
         side = DatasetSidecar(
@@ -215,6 +219,19 @@ class _Writer:
         every = describe(wide)
         self.running.add(wide, every)
         return self._split(every)
+
+    def _again(self) -> Iterator[np.ndarray]:
+        """All rows as they were described, from the files that are written."""
+        features = {
+            k: layout.FeatureInfo(dtype=t.name, shape=(self.widths[k],))
+            for k, t in self.types.items()
+        }
+        for path in sorted((self.root / "data").glob("*/*.parquet")):
+            for part in parts(path, features):
+                names = [*self.types, *layout.COUNTERS]
+                flat = [part[n].reshape(len(part[n]), -1).astype(np.float64) for n in names]
+                wide = np.concatenate(flat, axis=1)
+                yield wide[np.isfinite(wide).all(axis=1)]
 
     def _split(self, every: Stats) -> dict[str, Stats]:
         """Statistics of all columns side by side, feature by feature."""
