@@ -48,7 +48,7 @@ def check(path: Path, config: ScreenConfig | None = None) -> CheckReport:
     summary, seen = examine(source.batches(), config or ScreenConfig())
     found = gather(summary.said, range(len(summary.said)), [*source.seen(), *seen])
     if isinstance(source.reader, Auditor):
-        found += source.reader.audit(source.path)
+        found += source.reader.audit(source.path, summary)
     return CheckReport(
         format=source.reader.name,
         episodes=len(summary.said),

@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 from gaploop.core import Contract, Episode, InputError, Loss, Stated
 from gaploop.core.protocols import Reader, Salvager
 from gaploop.ingest.checks.batch import Batch, batches
+from gaploop.ingest.checks.summary import Summary
 from gaploop.ingest.findings import Finding, Seen
 from gaploop.ingest.formats import find_reader
 
@@ -28,8 +29,11 @@ class Columnar(Protocol):
 class Auditor(Protocol):
     """A reader that also knows what its files should look like."""
 
-    def audit(self, path: Path) -> list[Finding]:
-        """What is wrong with the files themselves; episodes by index. Never raises for it."""
+    def audit(self, path: Path, summary: Summary) -> list[Finding]:
+        """What is wrong with the files themselves; episodes by index. Never raises for it.
+
+        summary: of the pass over all frames.
+        """
         ...
 
 

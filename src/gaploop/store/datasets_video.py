@@ -166,6 +166,23 @@ def decoded(clip: Clip, fps: float) -> Iterator[np.ndarray]:
         ) from error
 
 
+def count_frames(path: Path) -> int | None:
+    """Frames of a video by its own account; None where it has none, or PyAV is missing.
+
+    Raises:
+      InputError: when the file cannot be opened.
+    """
+    try:
+        av = _av()
+    except InputError:
+        return None
+    try:
+        with av.open(str(path)) as container:
+            return container.streams.video[0].frames or None
+    except (OSError, ValueError, IndexError, av.FFmpegError) as error:
+        raise InputError(f"{path} cannot be opened: {str(error).rstrip('.')[:160]}.") from error
+
+
 def copy_clip(videos: Videos, key: str, episode: int, target: Path) -> None:
     """The frames of one episode as a file of their own, without encoding them anew.
 

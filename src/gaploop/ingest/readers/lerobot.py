@@ -1,4 +1,4 @@
-"""LeRobot v3.0 datasets, ours with a sidecar or anybody's."""
+"""LeRobot v3.0 and v2.1 datasets, ours with a sidecar or anybody's."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,10 +6,12 @@ from pathlib import Path
 from gaploop.core.episode import Episode
 from gaploop.core.loss import Loss
 from gaploop.ingest.checks.batch import Batch
+from gaploop.ingest.checks.summary import Summary
+from gaploop.ingest.findings import Finding
 
 
 class LeRobotReader:
-    """Reads a LeRobot v3.0 folder.
+    """Reads a LeRobot folder.
 
     What the folder declares is taken as declared (columns, rate); units, frames and
     action reference stay unknown unless the sidecar states them.
@@ -43,3 +45,9 @@ class LeRobotReader:
         from gaploop.ingest.readers.lerobot_columns import read_columns  # loads pyarrow
 
         return read_columns(path)
+
+    def audit(self, path: Path, summary: Summary) -> list[Finding]:
+        """What is wrong with the files themselves; see `ingest.source.Auditor`."""
+        from gaploop.ingest.audit import audit_dataset  # loads pyarrow
+
+        return audit_dataset(path, summary)
