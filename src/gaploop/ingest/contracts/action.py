@@ -1,0 +1,213 @@
+"""What commands are: joints or tool, absolute, delta or velocity, in which unit, by which map."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from gaploop.core import UNKNOWN, Episode, Stated
+from gaploop.ingest.contracts.layout import Layout, tables
+from gaploop.ingest.contracts.motion import Follows, corrected, follows, summed
+from gaploop.ingest.contracts.scale import JOINT_UNITS, LENGTH_UNITS
+
+_GOOD: Final = 0.5
+"""Share of a reading's variance a command may leave over and still be its command."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """One way to read the commands, and how well readings follow it."""
+
+    space: str
+    mode: str
+    """absolute, rate (delta or velocity), or correction (delta to the current state)."""
+    fit: Follows
+    sent: list[np.ndarray]
+    """(T, m) the series that readings should follow."""
+    seen: list[np.ndarray]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meaning:
+    """The answers about commands."""
+
+    space: Stated = UNKNOWN
+    mode: Stated = UNKNOWN
+    reference: Stated = UNKNOWN
+    unit: Stated = UNKNOWN
+    joint_map: Stated = UNKNOWN
+    role: Stated = UNKNOWN
+    way: Way | None = None
+
+
+def meaning(
+    episodes: Sequence[Episode], found: Layout, dt: float, joint: Stated, length: Stated
+) -> Meaning:
+    """Reads `action` in every way that its width allows and says which one the log follows.
+
+    joint, length: units of joint readings and of places.
+    """
+    if found.action is None:
+        return Meaning()
+    sent = tables(episodes, found.action)
+    ways: list[Way] = []
+    if found.joints is not None and len(found.joints.columns) == sent[0].shape[1]:
+        ways += _ways("joint", sent, tables(episodes, found.joints), mapped=True)
+    if found.place is not None and sent[0].shape[1] in (3, 6, 7):
+        place = tables(episodes, found.place)
+        ways += _ways("end_effector", [a[:, :3] for a in sent], place, mapped=False)
+    ways = [w for w in ways if w.fit.weight.any()]
+    if not ways:
+        return Meaning()
+    best = min(ways, key=lambda w: w.fit.score)
+    if np.exp(best.fit.score) > _GOOD:
+        return Meaning()
+    stated = joint if best.space == "joint" else length
+    return _answer(best, ways, dt, stated)
+
+
+def _ways(space: str, sent: list[np.ndarray], seen: list[np.ndarray], *, mapped: bool) -> list[Way]:
+    steps = summed(sent)
+    found = [
+        Way(space=space, mode="absolute", sent=sent, seen=seen,
+            fit=follows(sent, seen, apart=False, mapped=mapped)),
+        Way(space=space, mode="rate", sent=steps, seen=seen,
+            fit=follows(steps, seen, apart=True, mapped=mapped)),
+    ]  # fmt: skip
+    goal = _corrections(sent, seen, found[1].fit if mapped else None)
+    if goal is not None:
+        found.append(
+            Way(space=space, mode="correction", sent=goal, seen=seen,
+                fit=follows(goal, seen, apart=False, mapped=mapped))
+        )  # fmt: skip
+    return found
+
+
+def _corrections(
+    sent: list[np.ndarray], seen: list[np.ndarray], fit: Follows | None
+) -> list[np.ndarray] | None:
+    """Reading + command, where a command shows that it was told from the reading."""
+    order = list(range(sent[0].shape[1])) if fit is None else list(fit.order)
+    signs = np.ones(len(order)) if fit is None else np.array(fit.signs)
+    placed = [b[:, order] * signs for b in seen]
+    if corrected(sent, placed) > -0.5:
+        return None
+    return [a + b for a, b in zip(sent, placed, strict=True)]
+
+
+def _answer(best: Way, ways: list[Way], dt: float, stated: Stated) -> Meaning:
+    rivals = [w for w in ways if w is not best]
+    other_space = [w.fit.score for w in rivals if w.space != best.space]
+    other_mode = [w.fit.score for w in rivals if w.space == best.space and w.mode != best.mode]
+    space = Stated(
+        value=best.space, source="inferred", confidence=_sure(best.fit.score, other_space)
+    )
+    sure = _sure(best.fit.score, other_mode)
+    mode, reference, unit = _mode(best, dt, sure, stated)
+    return Meaning(
+        space=space,
+        mode=mode,
+        reference=reference,
+        unit=unit,
+        joint_map=_map(best) if best.space == "joint" else UNKNOWN,
+        role=_role(best),
+        way=best,
+    )
+
+
+def _sure(score: float, others: list[float]) -> float:
+    """Probability that the best is right, from how much less it leaves over."""
+    if not others:
+        return 0.9
+    gain = min(others) - score
+    return float(np.clip(1.0 / (1.0 + np.exp(-(gain - 0.15) / 0.12)), 0.0, 0.99))
+
+
+def _mode(best: Way, dt: float, sure: float, stated: Stated) -> tuple[Stated, Stated, Stated]:
+    scale = JOINT_UNITS if best.space == "joint" else LENGTH_UNITS
+    slopes = np.abs(best.fit.slopes[best.fit.weight])
+    slope = float(np.exp(np.median(np.log(np.maximum(slopes, 1e-300)))))
+    if best.mode == "absolute":
+        unit, fits = _unit(slope, stated, scale, 0.15)
+        return _said("absolute", sure), UNKNOWN, _said(unit, min(fits, stated.confidence))
+    if best.mode == "correction":
+        return _said("delta", sure), _said("current state", sure), stated
+    options: dict[tuple[str, str], float] = {}
+    for mode, factor in (("delta", 1.0), ("velocity", dt)):
+        for name, size in scale.items():
+            known = scale.get(str(stated.value))
+            if known is None:
+                continue
+            same = name == stated.value
+            expected = factor * known / size
+            away = np.log(slope / expected) / 0.07
+            options[mode, name] = float(np.exp(-0.5 * min(away**2, 40.0))) * (1.0 if same else 0.02)
+    stray = 1e-4
+    total = sum(options.values()) + stray
+    if not options or max(options.values()) < stray:
+        # steps in a scale of their own, as normalised ones are
+        return _said("delta", 0.7 * sure), UNKNOWN, UNKNOWN
+    (mode, name), weight = max(options.items(), key=lambda item: item[1])
+    of_mode = sum(w for (m, _), w in options.items() if m == mode) / total
+    reference = _said("last command", 0.95 * sure * of_mode) if mode == "delta" else UNKNOWN
+    return (
+        _said(mode, sure * of_mode),
+        reference,
+        _said(name, min(sure * weight / total, stated.confidence)),
+    )
+
+
+def _unit(
+    slope: float, stated: Stated, scale: dict[str, float], sd: float
+) -> tuple[str | None, float]:
+    """Unit of the command, from the unit of the reading and reading per command."""
+    known = scale.get(str(stated.value))
+    if known is None:
+        return None, 0.0
+    weights = {
+        name: float(np.exp(-0.5 * min((np.log(slope * size / known) / sd) ** 2, 60.0)))
+        * (1.0 if name == stated.value else 0.1)
+        for name, size in scale.items()
+    }
+    name = max(weights, key=lambda n: weights[n])
+    total = sum(weights.values()) + 1e-3
+    return (name, min(weights[name] / total, 0.99)) if weights[name] > 1e-3 else (None, 0.0)
+
+
+def _map(best: Way) -> Stated:
+    """Order and signs, as sure as the least sure command that moves."""
+    fit = best.fit
+    moving = fit.weight
+    margin = float(fit.margin[moving].min())
+    worst = float(fit.left[moving].max())
+    sure = 1.0 / (1.0 + np.exp(-(margin - 0.25) / 0.15))
+    sure *= 1.0 if worst < 0.5 else 0.5
+    if not moving.all():  # whoever stands still may stand anywhere
+        sure *= 0.9 if np.count_nonzero(~moving) == 1 else 0.5
+    value = {"order": fit.order, "signs": fit.signs}
+    return _said(value, min(float(sure), 0.99))
+
+
+def _role(best: Way) -> Stated:
+    """Whether commands are readings under another name."""
+    if best.mode != "absolute":
+        return _said("command", 0.95)
+    order, signs = list(best.fit.order), np.array(best.fit.signs)
+    placed = [b[:, order] * signs for b in best.seen]
+    for shift in range(4):
+        same = [
+            float(
+                np.mean(np.abs(a[: len(a) - shift] - b[shift:]) <= 1e-6 * (1 + np.abs(b[shift:])))
+            )
+            for a, b in zip(best.sent, placed, strict=True)
+        ]
+        if np.mean(same) > 0.9:
+            return _said("state", 0.99)
+    return _said("command", 0.95)
+
+
+def _said(value: object, confidence: float) -> Stated:
+    if value is None or confidence < 0.5:
+        return UNKNOWN
+    return Stated(value=value, source="inferred", confidence=round(float(confidence), 4))

@@ -1,0 +1,83 @@
+"""Which end of a gripper's range is open."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from gaploop.core import UNKNOWN, Stated
+
+OPEN_HIGH: Final = "high is open"
+CLOSED_HIGH: Final = "high is closed"
+_WIDEST: Final = 0.2
+"""m: a reading that stays between 0 and this is a width."""
+
+
+def polarity(
+    commands: Sequence[np.ndarray], readings: Sequence[np.ndarray] | None
+) -> tuple[Stated, Stated]:
+    """(polarity of the command, range of the command as (low, high)).
+
+    What tells: a reading that is a width in metres; fingers that stop short of the commanded
+    end, or at ever another place, which only an object does and only in closing; and, weakly,
+    that attempts begin with an open hand.
+
+    Args:
+      commands: (T,) an episode.
+      readings: (T,) an episode on the same stamps, None where there are none.
+    """
+    low, high = (float(f([f(c) for c in commands])) for f in (min, max))
+    if not high > low:
+        return UNKNOWN, UNKNOWN
+    span = Stated(value=(low, high), source="inferred", confidence=0.8)
+    share = [(c - low) / (high - low) for c in commands]
+    evidence = _starts(share)
+    if readings is not None:
+        evidence += _width(share, readings) + _stops(share, readings)
+    sure = 1.0 / (1.0 + np.exp(-abs(evidence)))
+    if sure < 0.6:
+        return UNKNOWN, span
+    value: Any = OPEN_HIGH if evidence > 0 else CLOSED_HIGH
+    return Stated(value=value, source="inferred", confidence=round(min(float(sure), 0.99), 4)), span
+
+
+def _starts(share: Sequence[np.ndarray]) -> float:
+    """Nats for open high from where attempts begin."""
+    up = float(np.mean([c[0] > 0.5 for c in share]))
+    return 1.7 * (2 * up - 1) if up in (0.0, 1.0) else 1.0 * (2 * up - 1)
+
+
+def _width(share: Sequence[np.ndarray], readings: Sequence[np.ndarray]) -> float:
+    """Nats for open high where the reading is a width: more is open, in every gripper."""
+    y = np.concatenate(list(readings))
+    if y.min() < -0.02 * _WIDEST or y.max() > _WIDEST or np.ptp(y) < 0.005:
+        return 0.0
+    return float(np.clip(6.0 * np.corrcoef(np.concatenate(list(share)), y)[0, 1], -5.0, 5.0))
+
+
+def _stops(share: Sequence[np.ndarray], readings: Sequence[np.ndarray]) -> float:
+    """Nats for open high: readings come to rest at scattered places where the hand is closed."""
+    ends: dict[bool, list[float]] = {True: [], False: []}
+    noise = []
+    for c, y in zip(share, readings, strict=True):
+        for start, stop in _plateaus(c):
+            # the last third of a rest, as the fingers need time to arrive
+            rest = y[stop - max(3, (stop - start) // 3) : stop]
+            if stop - start >= 9 and 0.15 < abs(c[start] - 0.5):
+                ends[bool(c[start] > 0.5)].append(float(np.median(rest)))
+                noise.append(float(np.std(rest)))
+    if min(len(ends[True]), len(ends[False])) < 3:
+        return 0.0
+    travel = abs(np.median(ends[True]) - np.median(ends[False]))
+    floor = max(float(np.median(noise)), 0.004 * travel, 1e-12)
+    spread = {k: float(np.std(v)) + floor for k, v in ends.items()}
+    wide = np.log(spread[False] / spread[True])
+    n = min(len(ends[True]), len(ends[False]))
+    return float(np.clip(1.5 * np.sqrt(n) * wide, -8.0, 8.0))
+
+
+def _plateaus(share: np.ndarray) -> list[tuple[int, int]]:
+    """(start, stop) of rows between changes of the command."""
+    edges = np.flatnonzero(np.abs(np.diff(share)) > 0.02) + 1
+    bounds = [0, *(int(e) for e in edges), len(share)]
+    return list(zip(bounds[:-1], bounds[1:], strict=True))

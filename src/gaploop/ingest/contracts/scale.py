@@ -1,0 +1,64 @@
+"""Units from the size of numbers: joints turn by about a radian, arms reach about half a metre."""
+
+from typing import Final
+
+import numpy as np
+
+JOINT_UNITS: Final = {"rad": 1.0, "deg": 57.29577951308232, "ticks": 4096 / (2 * np.pi)}
+"""Unit to numbers a radian; ticks are those of a 12-bit encoder."""
+LENGTH_UNITS: Final = {"m": 1.0, "cm": 100.0, "mm": 1000.0}
+_RARE: Final = {"ticks": 0.15, "cm": 0.05, "mm": 0.3}
+"""How common a unit is beside rad, deg and m."""
+_SURE: Final = 0.995
+"""No size of numbers alone makes surer than this."""
+
+
+def joint_unit(values: np.ndarray) -> tuple[str | None, float]:
+    """(unit, probability) of joint readings (T, n); None where the size fits none."""
+    travel = np.ptp(values, axis=0)
+    moved = travel > 1e-9
+    if not moved.any():
+        return None, 0.0
+    values, travel = values[:, moved], travel[moved]
+    whole = bool(np.all(values == np.rint(values)))
+    if whole and values.min() >= 0 and values.max() < 65536 and travel.max() > 60:
+        return "ticks", 0.97
+    top = float(np.abs(values).max())
+    if not whole and 90 < top <= 100.5 and np.isclose(top, 100.0, atol=0.51):
+        return None, 0.0  # percent of a range looks the same as degrees
+    logs = {
+        unit: _log_normal(top / f, 1.6, 0.55) + _log_normal(float(np.median(travel)) / f, 1.0, 0.7)
+        for unit, f in JOINT_UNITS.items()
+        if unit != "ticks"
+    }
+    return _pick(logs)
+
+
+def length_unit(values: np.ndarray) -> tuple[str | None, float]:
+    """(unit, probability) of places (T, 3)."""
+    top = float(np.linalg.norm(values, axis=1).max())
+    travel = float(np.ptp(values, axis=0).max())
+    if travel <= 0:
+        return None, 0.0
+    logs = {
+        unit: _log_normal(top / f, 0.7, 0.55) + _log_normal(travel / f, 0.45, 0.7)
+        for unit, f in LENGTH_UNITS.items()
+    }
+    return _pick(logs)
+
+
+def _log_normal(value: float, middle: float, sd: float) -> float:
+    return -0.5 * (np.log(max(value, 1e-300) / middle) / sd) ** 2
+
+
+def _pick(logs: dict[str, float]) -> tuple[str | None, float]:
+    """The most probable unit; heavy tails stand for robots nobody thought of."""
+    names = list(logs)
+    raw = np.array([logs[n] for n in names])
+    weights = np.exp(np.maximum(raw, -18.0)) * np.array([_RARE.get(n, 1.0) for n in names])
+    strange = np.exp(-9.0)
+    total = float(weights.sum()) + strange
+    best = int(np.argmax(weights))
+    if weights[best] < strange:
+        return None, 0.0
+    return names[best], min(float(weights[best]) / total, _SURE)

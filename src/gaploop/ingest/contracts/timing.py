@@ -1,0 +1,146 @@
+"""Rates, the lag from command to reading with its interval, and episodes stored off by frames."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gaploop.core import UNKNOWN, Episode, Stated
+from gaploop.ingest.contracts.action import Way
+from gaploop.signals import lag, rate
+
+_COLUMNS = 3
+"""Commands asked for their lag, those that are followed best."""
+_ASKED = 8
+"""Episodes asked for the lag of a robot."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shifted:
+    """Episodes whose actions are stored off the others' by some frames."""
+
+    odd: tuple[int, ...]
+    """Indices of those that are off; empty where all agree."""
+    lags: tuple[float, ...]
+    """Frames, one an episode; NaN where it cannot say."""
+    message: str = ""
+
+
+def rates(episodes: Sequence[Episode]) -> tuple[Stated, Stated]:
+    """(log rate, control rate) in Hz: rows a second, and changes of the command a second."""
+    logged, changes = [], []
+    for episode in episodes:
+        signal = episode.signals.get("action")
+        signal = signal or next(iter(episode.signals.values()))
+        found = rate(signal.times)
+        if found.period <= 0:
+            continue
+        logged.append(found.hz)
+        if signal.name == "action":
+            values = np.asarray(signal.values, float).reshape(len(signal.times), -1)
+            changes.append(_spacing(values))
+    if not logged:
+        return UNKNOWN, UNKNOWN
+    hz = float(np.median(logged))
+    spacing = [s for s in changes if s]
+    log_rate = Stated(value=round(hz, 3), source="inferred", confidence=0.99)
+    if not spacing:
+        return log_rate, UNKNOWN
+    held = float(np.median(spacing))
+    control = Stated(value=round(hz / held, 3), source="inferred", confidence=0.97)
+    return log_rate, control
+
+
+def _spacing(values: np.ndarray) -> float:
+    """Frames from one change of the command to the next: their commonest spacing, 0 unknown."""
+    fresh = np.flatnonzero(np.any(np.diff(values, axis=0) != 0, axis=1)) + 1
+    gaps = np.diff(fresh)
+    return float(np.argmax(np.bincount(gaps))) if len(gaps) >= 10 else 0.0
+
+
+def robot_lag(way: Way, dt: float) -> Stated:
+    """{seconds, lo, hi}: command to reading over episodes, with a 95 % interval.
+
+    Interval of the mean of what episodes and joints say, where they scatter more than each
+    says of itself; half a tenth of a frame at least.
+    """
+    if way.mode == "correction":
+        return UNKNOWN
+    stride = max(1, len(way.sent) // _ASKED)
+    found, widths = [], []
+    for a, b in list(zip(way.sent, way.seen, strict=True))[::stride]:
+        for x, y in _asked(way, a, b):
+            one = lag(x, y, dt)
+            if one.ok and one.correlation > 0.5:
+                found.append(one.seconds / dt)
+                widths.append(max((one.hi - one.lo) / dt, 0.02))
+    if not found:
+        return UNKNOWN
+    values, weights = np.array(found), 1.0 / np.array(widths) ** 2
+    near = np.abs(values - np.median(values)) < 3.0 * max(_mad(values), 0.3)
+    values, weights = values[near], weights[near]
+    # one that is very sure of itself is not all the others
+    weights = np.minimum(weights, 4.0 * np.median(weights))
+    centre = float(np.average(values, weights=weights))
+    spread = float(np.sqrt(np.average((values - centre) ** 2, weights=weights)))
+    own = float(np.median(widths)) / 4.0
+    error = max(2.0 * max(spread, own) / np.sqrt(len(values)), 0.05)
+    value = {k: v * dt for k, v in (("seconds", centre), ("lo", centre - error),
+                                    ("hi", centre + error))}  # fmt: skip
+    sure = 0.95 if len(values) >= 4 and spread < 1.0 else 0.7
+    return Stated(value=value, source="inferred", confidence=sure)
+
+
+def _mad(values: np.ndarray) -> float:
+    return 1.4826 * float(np.median(np.abs(values - np.median(values))))
+
+
+def _asked(
+    way: Way, sent: np.ndarray, seen: np.ndarray, columns: int = _COLUMNS
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """(command, reading) of the joints that follow best and move in this episode."""
+    fit = way.fit
+    ranked = [int(i) for i in np.argsort(fit.left) if fit.weight[i]]
+    moving = [i for i in ranked if np.ptp(sent[:, i]) > 0.2 * np.std(sent[:, i]) > 0]
+    return [(sent[:, i], fit.signs[i] * seen[:, fit.order[i]]) for i in moving[:columns]]
+
+
+def shifted(way: Way, *, least: float = 0.75) -> Shifted:
+    """Names the episodes whose commands stand at other frames than the others'.
+
+    Two groups at least `least` frames apart, and apart beyond what their lags scatter. Of the
+    two, the one whose readings come before their commands is off; else the smaller one;
+    else, at equal size, the one that trails more.
+    """
+    lags = np.array([_one(way, a, b) for a, b in zip(way.sent, way.seen, strict=True)])
+    said = tuple(float(v) for v in lags)
+    known = np.flatnonzero(np.isfinite(lags))
+    if len(known) < 4:
+        return Shifted(odd=(), lags=said)
+    values = np.sort(lags[known])
+    cut = int(np.argmax(np.diff(values)))
+    low, high = values[: cut + 1], values[cut + 1 :]
+    apart = float(np.median(high) - np.median(low))
+    scatter = max(_mad(low), _mad(high), 0.1)
+    if float(high[0] - low[-1]) < least or apart < 4.0 * scatter:
+        return Shifted(odd=(), lags=said)
+    border = 0.5 * float(high[0] + low[-1])
+    off_low = float(np.median(low)) < -0.3 or len(low) < len(high)
+    if len(low) > len(high):
+        off_low = False if float(np.median(low)) >= -0.3 else off_low
+    odd = [int(i) for i in known if (lags[i] < border) == off_low]
+    return Shifted(
+        odd=tuple(odd),
+        lags=said,
+        message=f"the actions of {len(odd)} of {len(lags)} episodes stand {apart:.1f} frames "
+        f"{'later' if off_low else 'earlier'} than those of the others",
+    )
+
+
+def _one(way: Way, sent: np.ndarray, seen: np.ndarray) -> float:
+    """Frames of lag of one episode, also ahead of the command; NaN where it cannot say."""
+    if way.mode == "correction":
+        return float("nan")
+    found = [lag(x, y, 1.0, longest=26.0, lead=14.0) for x, y in _asked(way, sent, seen, 2)]
+    good = [f.seconds for f in found if f.ok and f.correlation > 0.5]
+    return float(np.median(good)) if good else float("nan")
