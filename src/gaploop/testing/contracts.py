@@ -65,6 +65,14 @@ class Draw:
     object_width: float
     misses: float
     """Share of grasps that close on nothing."""
+    named: bool
+    """Columns have names; else numbers, and which one is the gripper is not said."""
+    joints: bool
+    """Joint angles are logged; without them the state is the gripper alone."""
+    still: int
+    """A joint that nobody moves; -1 where all move."""
+    per_unit: float
+    """Metres a delta of 1 means, radians ten times that; 0 where deltas are in the pose's unit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,12 +98,13 @@ def pair(seed: int, *, snr: float = 10.0, lag: float | None = None, **fixed: Any
     drawn = replace(_draw(rng, robot, wanted if lag is None else lag, snr), **fixed)
     if drawn.mode != "absolute":  # what a step that is repeated would mean differs by robot
         drawn = replace(drawn, hold=1)
-    count = int(rng.integers(6, 13))
+    count = int(rng.integers(4, 13))
     frames = [int(rng.integers(5, 13) * drawn.rate) for _ in range(count)]
-    episodes = tuple(
+    made = [
         _episode(generator(seed, "testing", "contracts", i), robot, drawn, t, i)
         for i, t in enumerate(frames)
-    )
+    ]
+    episodes = [e for e, _ in made]
     declared = Contract(
         features=tuple(Feature(key=k, columns=s.columns) for k, s in episodes[0].signals.items())
     )
@@ -104,7 +113,7 @@ def pair(seed: int, *, snr: float = 10.0, lag: float | None = None, **fixed: Any
         draw=drawn,
         episodes=tuple(replace(e, contract=declared) for e in episodes),
         declared=declared,
-        truth=_truth(drawn),
+        truth=_truth(drawn, float(np.median([trailing for _, trailing in made]))),
     )
 
 
@@ -128,6 +137,7 @@ def _late(episode: Episode, frames: int) -> Episode:
 def _draw(rng: np.random.Generator, robot: Arm, lag: float, snr: float) -> Draw:
     n = len(robot.axes)
     space = "joint" if rng.random() < 0.6 else "end_effector"
+    joints = space == "joint" or rng.random() < 0.7
     mode = str(rng.choice(["absolute", "delta", "velocity"], p=[0.55, 0.3, 0.15]))
     if space == "end_effector" and mode == "velocity":
         mode = "delta"
@@ -168,15 +178,25 @@ def _draw(rng: np.random.Generator, robot: Arm, lag: float, snr: float) -> Draw:
         closed_first=bool(rng.random() < 0.1),
         object_width=float(rng.uniform(0.2, 0.7)),
         misses=float(rng.choice([0.0, 0.15, 0.4])),
+        named=bool(rng.random() < 0.75),
+        joints=joints,
+        still=int(rng.integers(n)) if rng.random() < 0.08 else -1,
+        per_unit=0.05 if space == "end_effector" and rng.random() < 0.25 else 0.0,
     )
 
 
-def _episode(rng: np.random.Generator, robot: Arm, d: Draw, frames: int, index: int) -> Episode:
+def _episode(
+    rng: np.random.Generator, robot: Arm, d: Draw, frames: int, index: int
+) -> tuple[Episode, float]:
+    """An episode, and the frames by which its joints trail their commands."""
     fine, rests = reference(rng, robot.home, frames, d.rate)
+    if d.still >= 0:
+        fine[:, d.still] = robot.home[d.still]
     if d.hold > 1:  # the robot gets what the slower controller sends, in steps
         block = SUBSTEPS * d.hold
         fine = fine[(np.arange(len(fine)) // block) * block]
-    joints = follow(robot, fine)[::SUBSTEPS][:frames]
+    path = follow(robot, fine)
+    joints = path[::SUBSTEPS][:frames]
     wanted = fine[::SUBSTEPS][:frames]
     n = joints.shape[1]
     noise = rng.standard_normal((frames, n)) * joints.std(axis=0) / d.snr
@@ -195,6 +215,8 @@ def _episode(rng: np.random.Generator, robot: Arm, d: Draw, frames: int, index: 
                           d.state_polarity)  # fmt: skip
     sent = _scaled(command, d.command_scale, d.polarity)
     names = (*(f"joint_{j}" for j in range(n)), "gripper")
+    if not d.joints:
+        state, names = state[:, n:], names[n:]
     stored = _quaternion(spin, d)
     pose = np.hstack([place * LENGTHS[d.length], stored])
     if d.space == "joint":
@@ -213,7 +235,12 @@ def _episode(rng: np.random.Generator, robot: Arm, d: Draw, frames: int, index: 
         "observation.pose": (("x", "y", "z", "q0", "q1", "q2", "q3"), pose),
         "observation.state": (names, state),
     }
-    return Episode(
+    if not d.named:
+        table = {
+            k: (tuple(f"{k}_{i}" for i in range(len(c))), v) if k != "observation.pose" else (c, v)
+            for k, (c, v) in table.items()
+        }
+    episode = Episode(
         signals={
             key: Signal(
                 name=key, unit="raw", columns=columns, times=times, values=values.astype("f4")
@@ -223,6 +250,29 @@ def _episode(rng: np.random.Generator, robot: Arm, d: Draw, frames: int, index: 
         robot="generated",
         source=f"generated:{index}",
     )
+    return episode, _trailing(wanted, path[: frames * SUBSTEPS])
+
+
+def _trailing(rows: np.ndarray, path: np.ndarray) -> float:
+    """Frames by which a path (T * SUBSTEPS, n) without noise trails its logged commands (T, n).
+
+    The shift at which the two differ least, over all joints together. Friction counts: a
+    joint that sticks trails by more than its delay and its servo say.
+    """
+    grid = np.arange(len(path)) / SUBSTEPS
+    sent = np.stack([np.interp(grid, np.arange(len(rows)), c) for c in rows.T], axis=1)
+    far = 16 * SUBSTEPS
+    if len(path) < 2 * far:
+        return float("nan")
+    cost = []
+    for k in range(far):
+        away = path[far:] - sent[far - k : len(sent) - k]
+        cost.append(float(np.var(away, axis=0).sum()))
+    best = int(np.argmin(cost))
+    if not 0 < best < far - 1:
+        return best / SUBSTEPS
+    left, middle, right = cost[best - 1 : best + 2]
+    return (best + 0.5 * (left - right) / (left - 2 * middle + right)) / SUBSTEPS
 
 
 def _joint(q: np.ndarray, unit: str) -> np.ndarray:
@@ -254,9 +304,14 @@ def _tool_action(
     if d.reference == "current state":
         both = np.stack([spin, turn], axis=1)
         away = np.stack([turned(b)[1] for b in both])
-        return labels, np.hstack([(goal - place) * LENGTHS[d.length], away])
-    steps = np.diff(goal, axis=0, prepend=goal[:1])
-    return labels, np.hstack([steps * LENGTHS[d.length], turned(turn)])
+        return labels, _deltas(goal - place, away, d)
+    return labels, _deltas(np.diff(goal, axis=0, prepend=goal[:1]), turned(turn), d)
+
+
+def _deltas(move: np.ndarray, turn: np.ndarray, d: Draw) -> np.ndarray:
+    if d.per_unit:
+        return np.hstack([move / d.per_unit, turn / (10 * d.per_unit)])
+    return np.hstack([move * LENGTHS[d.length], turn])
 
 
 def _quaternion(q: np.ndarray, d: Draw) -> np.ndarray:
@@ -285,9 +340,8 @@ def _scaled(opening: np.ndarray, scale: tuple[float, float], polarity: str) -> n
     return scale[0] + share * (scale[1] - scale[0])
 
 
-def _truth(d: Draw) -> dict[str, Any]:
+def _truth(d: Draw, trailing: float) -> dict[str, Any]:
     truth: dict[str, Any] = {
-        "state_unit": d.state_unit,
         "pose_unit": d.length,
         "action_space": d.space,
         "action_mode": d.mode,
@@ -295,15 +349,16 @@ def _truth(d: Draw) -> dict[str, Any]:
         "gripper_polarity": d.polarity,
         "role": "state" if d.relabelled else "command",
     }
+    if d.joints:
+        truth["state_unit"] = d.state_unit
     if d.mode == "delta":
         truth["action_reference"] = d.reference
     if d.space == "joint":
         truth["action_unit"] = d.action_unit
         truth["joint_map"] = {"order": d.order, "signs": d.signs}
-    else:
+    elif d.mode == "absolute" or not d.per_unit:
         truth["action_unit"] = d.length
     if not d.relabelled and d.reference == "last command":
-        # a held command acts on average half its period after its stamp
-        truth["lag"] = d.lag
+        truth["lag"] = trailing
         truth["control_rate"] = d.rate / d.hold
     return truth

@@ -184,7 +184,7 @@ def _map(best: Way) -> Stated:
     sure = 1.0 / (1.0 + np.exp(-(margin - 0.25) / 0.15))
     sure *= 1.0 if worst < 0.5 else 0.5
     if not moving.all():  # whoever stands still may stand anywhere
-        sure *= 0.9 if np.count_nonzero(~moving) == 1 else 0.5
+        sure *= 0.85 if np.count_nonzero(~moving) == 1 else 0.5
     value = {"order": fit.order, "signs": fit.signs}
     return _said(value, min(float(sure), 0.99))
 

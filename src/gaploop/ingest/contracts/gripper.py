@@ -63,7 +63,7 @@ def _stops(share: Sequence[np.ndarray], readings: Sequence[np.ndarray]) -> float
         for start, stop in _plateaus(c):
             # the last third of a rest, as the fingers need time to arrive
             rest = y[stop - max(3, (stop - start) // 3) : stop]
-            if stop - start >= 9 and 0.15 < abs(c[start] - 0.5):
+            if stop - start >= 9 and abs(c[start] - 0.5) > 0.15:
                 ends[bool(c[start] > 0.5)].append(float(np.median(rest)))
                 noise.append(float(np.std(rest)))
     if min(len(ends[True]), len(ends[False])) < 3:

@@ -57,7 +57,7 @@ def _unit(episodes: Sequence[Episode], block: Block | None, stated: Contract) ->
     if said.source != "unknown":
         return said
     values = np.concatenate(tables(episodes, block))
-    lengths = block.columns == () or values.shape[1] == 3 and block.key != "observation.state"
+    lengths = block.columns == () or (values.shape[1] == 3 and block.key != "observation.state")
     name, sure = scale.length_unit(values) if lengths else scale.joint_unit(values)
     return _said(name, sure)
 

@@ -78,13 +78,18 @@ def layout(episodes: Sequence[Episode]) -> Layout:
     place = _place(episodes, readings, quaternion)
     taken = {(b.key, c) for b in (quaternion, place) if b for c in b.columns}
     action = "action" if "action" in usable else None
+    command = (_gripper(episodes, [action]) or _switch(episodes, action)) if action else None
+    reading = _gripper(episodes, readings)
+    if command and not reading:
+        reading = _partner(episodes, readings, command, taken)
+    taken |= {(b.key, c) for b in (command, reading) if b for c in b.columns}
     return Layout(
-        action=_rest(episodes, action, set()) if action else None,
+        action=_rest(episodes, action, taken) if action else None,
         joints=_joints(episodes, readings, taken),
         place=place,
         quaternion=quaternion,
-        grip_command=_gripper(episodes, [action]) if action else None,
-        grip_reading=_gripper(episodes, readings),
+        grip_command=command,
+        grip_reading=reading,
     )
 
 
@@ -144,15 +149,17 @@ def _joints(
     keys = [k for k in ("observation.state", "observation.joint_positions") if k in readings]
     keys += [k for k in readings if "joint" in k and "vel" not in k and k not in keys]
     for key in keys:
-        block = _rest(episodes, key, {c for k, c in taken if k == key})
+        block = _rest(episodes, key, taken)
         if block:
             return block
     return None
 
 
-def _rest(episodes: Sequence[Episode], key: str, taken: set[int]) -> Block | None:
+def _rest(episodes: Sequence[Episode], key: str, taken: set[tuple[str, int]]) -> Block | None:
     names = _names(episodes, key)
-    free = tuple(i for i, n in enumerate(names) if i not in taken and not _GRIPPER.search(n))
+    free = tuple(
+        i for i, n in enumerate(names) if (key, i) not in taken and not _GRIPPER.search(n)
+    )
     return Block(key=key, columns=free) if free else None
 
 
@@ -162,3 +169,39 @@ def _gripper(episodes: Sequence[Episode], keys: Sequence[str]) -> Block | None:
         if found or ("gripper" in key and len(_names(episodes, key)) == 1):
             return Block(key=key, columns=(found or [0])[:1])
     return None
+
+
+def _switch(episodes: Sequence[Episode], key: str) -> Block | None:
+    """The one command that jumps between two ends and rests there: a gripper without a name."""
+    width = len(_names(episodes, key))
+    values = np.concatenate(tables(episodes, Block(key=key, columns=tuple(range(width)))))
+    low, high = values.min(axis=0), values.max(axis=0)
+    span = np.where(high > low, high - low, 1.0)
+    share = (values - low) / span
+    ends = ((share < 0.02) | (share > 0.98)).mean(axis=0)
+    both = np.minimum((share < 0.02).mean(axis=0), (share > 0.98).mean(axis=0))
+    found = np.flatnonzero((ends > 0.9) & (both > 0.05) & (high > low))
+    return Block(key=key, columns=(int(found[0]),)) if len(found) == 1 else None
+
+
+def _partner(
+    episodes: Sequence[Episode],
+    readings: Sequence[str],
+    command: Block,
+    taken: set[tuple[str, int]],
+) -> Block | None:
+    """The reading that follows a gripper's command, up or down, far better than any other."""
+    sent = np.concatenate(tables(episodes, command))[:, 0]
+    found: list[tuple[float, Block]] = []
+    for key in readings:
+        for c in range(len(_names(episodes, key))):
+            if (key, c) in taken:
+                continue
+            seen = np.concatenate(tables(episodes, Block(key=key, columns=(c,))))[:, 0]
+            if len(seen) == len(sent) and seen.std() > 0 and sent.std() > 0:
+                r = max(abs(float(np.corrcoef(sent[: len(sent) - k], seen[k:])[0, 1]))
+                        for k in (1, 3, 6, 10))  # fmt: skip
+                found.append((r, Block(key=key, columns=(c,))))
+    found.sort(key=lambda item: -item[0])
+    clear = found and found[0][0] > 0.6 and (len(found) == 1 or found[1][0] < found[0][0] - 0.15)
+    return found[0][1] if clear else None
