@@ -44,7 +44,7 @@ def infer(episodes: Sequence[Episode], declared: Contract | None = None) -> Cont
     if meant.role.value == "state":  # readings under another name have no lag of their own
         answers["lag"] = answers["control_rate"] = UNKNOWN
     answers["gripper_polarity"], answers["gripper_range"] = _gripper(chosen, found)
-    features = _features(chosen, stated, found, meant, joint, length)
+    features = _features(chosen, stated, found, meant, joint, length, dt)
     unsaid = {k: v for k, v in answers.items() if getattr(stated, k).source == "unknown"}
     return replace(stated, features=features, **unsaid)
 
@@ -84,12 +84,12 @@ def _gripper(episodes: Sequence[Episode], found: Layout) -> tuple[Stated, Stated
 
 def _features(
     episodes: Sequence[Episode], stated: Contract, found: Layout, meant: action.Meaning,
-    joint: Stated, length: Stated,
+    joint: Stated, length: Stated, dt: float,
 ) -> tuple[Feature, ...]:  # fmt: skip
     known = {f.key: f for f in stated.features}
     for key, signal in episodes[0].signals.items():
         known.setdefault(key, Feature(key=key, columns=signal.columns))
-    turn = _rotation(episodes, found, meant, joint)
+    turn = _rotation(episodes, found, meant, joint, dt)
     guesses: dict[str, dict[str, Stated]] = {}
     for block, unit, role in (
         (found.joints, joint, "joint_position"),
@@ -118,7 +118,7 @@ def _filled(feature: Feature, guesses: dict[str, Stated]) -> Feature:
 
 
 def _rotation(
-    episodes: Sequence[Episode], found: Layout, meant: action.Meaning, joint: Stated
+    episodes: Sequence[Episode], found: Layout, meant: action.Meaning, joint: Stated, dt: float
 ) -> Stated:
     if found.quaternion is None:
         return UNKNOWN
@@ -138,6 +138,7 @@ def _rotation(
     return rotation.quaternion_order(
         tables(episodes, found.quaternion), joints=joints, commands=commands,
         rates=_spin(episodes), shift=max(meant.way.fit.shift, 0) if meant.way else 0,
+        orders=(meant.joint_map.value["order"],) if meant.joint_map.value else (), dt=dt,
     )  # fmt: skip
 
 

@@ -18,6 +18,8 @@ from gaploop.signals.spans import effective
 
 _MOST = 12.0
 """Nats that one kind of evidence may count."""
+_STEP = 0.2
+"""s between attitudes whose turn is explained: shorter ones are mostly noise."""
 
 
 def quaternion_order(
@@ -26,6 +28,8 @@ def quaternion_order(
     commands: Sequence[np.ndarray] | None = None,
     rates: Sequence[np.ndarray] | None = None,
     shift: int = 0,
+    orders: Sequence[Sequence[int]] = (),
+    dt: float = 0.05,
 ) -> Stated:
     """wxyz, xyzw or unknown.
 
@@ -35,6 +39,8 @@ def quaternion_order(
       commands: (T, 3) turns commanded a frame, rad, in base or tool axes.
       rates: (T, 3) angular velocity read, any scale, in base or tool axes.
       shift: frames by which attitudes trail commands.
+      orders: columns of `joints` from base to tip, where more than one order may be meant.
+      dt: s between rows.
     """
     evidence = _flips(attitudes) + _pointing(attitudes)
     if commands is not None:
@@ -42,7 +48,8 @@ def quaternion_order(
     if rates is not None:
         evidence += _axes(attitudes, rates, range(1), summed=True)
     if joints is not None and 3 <= joints[0].shape[1] <= 8:
-        evidence += _chain(attitudes, joints)
+        tried = {tuple(o) for o in orders} | {tuple(range(joints[0].shape[1]))}
+        evidence += _chain(attitudes, joints, sorted(tried), dt)
     sure = 1.0 / (1.0 + np.exp(-abs(evidence)))
     if sure < 0.7:
         return UNKNOWN
@@ -119,13 +126,16 @@ def _agreement(parts: Sequence[np.ndarray]) -> float:
     return 0.5 * n * float(np.log(max(float(y @ y), 1e-300) / max(float(rest @ rest), 1e-300)))
 
 
-def _chain(attitudes: Sequence[np.ndarray], joints: Sequence[np.ndarray]) -> float:
+def _chain(
+    attitudes: Sequence[np.ndarray], joints: Sequence[np.ndarray],
+    orders: Sequence[tuple[int, ...]], dt: float,
+) -> float:  # fmt: skip
     """Nats for wxyz: a hinge's axis depends on the hinges before it, not on those behind it.
 
     In base axes, the tool's turn is the sum over hinges of axis times step. The same sum with
     axes that depend on the hinges behind fits as well only if the order is the wrong one.
     """
-    stride = 4
+    stride = max(2, round(_STEP / dt))
     turns, steps, places = [], [], []
     for q, theta in zip(attitudes, joints, strict=True):
         if len(q) <= 2 * stride:
@@ -138,16 +148,24 @@ def _chain(attitudes: Sequence[np.ndarray], joints: Sequence[np.ndarray]) -> flo
         return 0.0
     turn, step, place = np.concatenate(turns), np.concatenate(steps), np.concatenate(places)
     n = step.shape[1]
-    if len(turn) < 4 * n * n or np.linalg.matrix_rank(step) < n:
+    if len(turn) < 4 * n * n:
         return 0.0
     place = place - place.mean(axis=0)
     shape = np.stack([np.cos(place) - 1.0, np.sin(place)], axis=2)
-    rss = [_left_over(turn, step, shape, ahead) for ahead in (True, False)]
+    rss = {
+        ahead: [_left_over(turn, step[:, o], shape[:, o], ahead) for o in map(list, orders)]
+        for ahead in (True, False)
+    }
     total = float((turn * turn).sum())
-    if min(rss) > 0.5 * total:  # no chain at all
+    if min(map(min, rss.values())) > 0.5 * total:  # no chain at all
         return 0.0
-    count = 0.5 * len(turn) / stride
-    return float(np.clip(0.25 * count * np.log(rss[1] / rss[0]), -_MOST, _MOST))
+    weight = 0.25 * len(turn) / stride
+    # any of the orders may be the one from base to tip
+    said = [
+        float(np.logaddexp.reduce([-weight * np.log(r / total) for r in rss[ahead]]))
+        for ahead in (True, False)
+    ]
+    return float(np.clip(said[0] - said[1], -_MOST, _MOST))
 
 
 def _left_over(turn: np.ndarray, step: np.ndarray, shape: np.ndarray, ahead: bool) -> float:
