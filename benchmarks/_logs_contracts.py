@@ -1,8 +1,6 @@
-"""Contracts inferred from generated robots: right, wrong and unknown by field; lag; shifted sets."""
+"""Contracts inferred from generated robots: right, wrong and unknown by field; lag; shifted."""
 
 from typing import Any
-
-import numpy as np
 
 from gaploop.core import Contract
 from gaploop.ingest.contracts.infer import infer

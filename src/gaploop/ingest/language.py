@@ -134,7 +134,12 @@ def _twice(text: str) -> tuple[str, dict[str, str]] | None:
     if found is None:
         return None
     first, second = _verb(found[1]), _verb(f"{found[2]} it{found[3]}")
-    if first is None or second is None or first[0] != "pick up" or second[0] not in ("place", "move"):
+    if (
+        first is None
+        or second is None
+        or first[0] != "pick up"
+        or second[0] not in ("place", "move")
+    ):
         return None
     thing, relation, source = _placed(first[1])
     if source and relation != "from":

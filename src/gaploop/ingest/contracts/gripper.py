@@ -1,6 +1,7 @@
 """Which end of a gripper's range is open."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -80,4 +81,4 @@ def _plateaus(share: np.ndarray) -> list[tuple[int, int]]:
     """(start, stop) of rows between changes of the command."""
     edges = np.flatnonzero(np.abs(np.diff(share)) > 0.02) + 1
     bounds = [0, *(int(e) for e in edges), len(share)]
-    return list(zip(bounds[:-1], bounds[1:], strict=True))
+    return list(pairwise(bounds))

@@ -109,6 +109,11 @@ def _names(episodes: Sequence[Episode], key: str) -> tuple[str, ...]:
     return signal.columns if len(signal.columns) == width else ("",) * width
 
 
+def is_gripper(name: str) -> bool:
+    """Whether a column's name is a gripper's."""
+    return bool(_GRIPPER.search(name))
+
+
 def unit_blocks(values: np.ndarray) -> list[int]:
     """Where four neighbouring columns of (T, d) have norm one and turn."""
     return [
@@ -157,9 +162,7 @@ def _joints(
 
 def _rest(episodes: Sequence[Episode], key: str, taken: set[tuple[str, int]]) -> Block | None:
     names = _names(episodes, key)
-    free = tuple(
-        i for i, n in enumerate(names) if (key, i) not in taken and not _GRIPPER.search(n)
-    )
+    free = tuple(i for i, n in enumerate(names) if (key, i) not in taken and not _GRIPPER.search(n))
     return Block(key=key, columns=free) if free else None
 
 

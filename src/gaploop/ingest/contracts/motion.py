@@ -63,10 +63,8 @@ def _at(
     left = np.clip(1.0 - r * r, 1e-6, 1.0)
     m = x.shape[1]
     moving = px > _MOVES * max(float(px.max(initial=0.0)), 1e-300)
-    if mapped and m == y.shape[1]:
-        order = np.array(permutation(x, y).order)
-    else:
-        order = np.arange(m)
+    free = mapped and m == y.shape[1]
+    order = np.array(permutation(x, y).order) if free else np.arange(m)
     rows = np.arange(m)
     others = left.copy()
     others[rows, order] = np.inf
