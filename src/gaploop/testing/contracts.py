@@ -20,12 +20,15 @@ from gaploop.testing.contracts_robot import (
     follow,
     grip,
     reference,
+    roll_pitch_yaw,
+    rotation_vector,
     tool_pose,
     turned,
 )
 
 UNITS = {"rad": 1.0, "deg": 57.29577951308232, "ticks": 4096 / 6.283185307179586}
 """Joint unit to numbers a radian; ticks count from 2048 and are whole."""
+_TURNS = ("q0", "q1", "q2", "q3")
 LENGTHS = {"m": 1.0, "mm": 1000.0}
 OPEN_HIGH, CLOSED_HIGH = "high is open", "high is closed"
 
@@ -164,7 +167,7 @@ def _draw(rng: np.random.Generator, robot: Arm, lag: float, snr: float) -> Draw:
         length=str(rng.choice(["m", "mm"], p=[0.75, 0.25])),
         order=tuple(int(k) for k in order),
         signs=tuple(int(k) for k in signs),
-        rotation=str(rng.choice(["wxyz", "xyzw"])),
+        rotation=str(rng.choice(["wxyz", "xyzw", "rpy", "axis_angle"], p=[0.4, 0.4, 0.1, 0.1])),
         positive=bool(rng.random() < 0.5),
         polarity=polarity,
         state_polarity=polarity if same else turned_over,
@@ -232,7 +235,7 @@ def _episode(
     times = np.arange(frames) / d.rate
     table = {
         "action": (labels, action),
-        "observation.pose": (("x", "y", "z", "q0", "q1", "q2", "q3"), pose),
+        "observation.pose": (("x", "y", "z", *_TURNS[: stored.shape[1]]), pose),
         "observation.state": (names, state),
     }
     if not d.named:
@@ -296,7 +299,7 @@ def _tool_action(
     """Column names and (T, 7) absolute poses or (T, 6) deltas in the base frame."""
     goal, turn = tool_pose(robot, wanted)
     if d.mode == "absolute":
-        labels = ("x", "y", "z", "q0", "q1", "q2", "q3")
+        labels = ("x", "y", "z", *_TURNS[: pose.shape[1] - 3])
         if d.relabelled:
             return labels, _next(pose)
         return labels, np.hstack([goal * LENGTHS[d.length], _quaternion(turn, d)])
@@ -315,7 +318,9 @@ def _deltas(move: np.ndarray, turn: np.ndarray, d: Draw) -> np.ndarray:
 
 
 def _quaternion(q: np.ndarray, d: Draw) -> np.ndarray:
-    """(T, 4) as the log stores it: sign and order."""
+    """(T, 4) as the log stores it, sign and order, or (T, 3) angles."""
+    if d.rotation in ("rpy", "axis_angle"):
+        return (roll_pitch_yaw if d.rotation == "rpy" else rotation_vector)(q)
     if d.positive:
         q = q * np.where(q[:, :1] < 0, -1.0, 1.0)
     else:

@@ -154,6 +154,22 @@ def turned(q: np.ndarray) -> np.ndarray:
     return np.vstack([np.zeros(3), np.where(norm > 1e-12, angle * d[:, 1:] / (norm + 1e-300), 0)])
 
 
+def rotation_vector(q: np.ndarray) -> np.ndarray:
+    """(T, 3) rad, of length at most pi."""
+    q = q * np.where(q[:, :1] < 0, -1.0, 1.0)
+    size = np.linalg.norm(q[:, 1:], axis=1, keepdims=True)
+    return q[:, 1:] / np.maximum(size, 1e-12) * 2 * np.arctan2(size, q[:, :1])
+
+
+def roll_pitch_yaw(q: np.ndarray) -> np.ndarray:
+    """(T, 3) rad about the fixed axes x, then y, then z."""
+    w, x, y, z = q.T
+    roll = np.arctan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y))
+    pitch = np.arcsin(np.clip(2 * (w * y - z * x), -1, 1))
+    yaw = np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+    return np.stack([roll, pitch, yaw], axis=1)
+
+
 def grip(
     rng: np.random.Generator, frames: int, rests: list[int], width: float, *, closed: bool,
     caught: bool, speed: float, lag: float,

@@ -129,7 +129,7 @@ def _mode(best: Way, dt: float, sure: float, stated: Stated) -> tuple[Stated, St
     slopes = np.abs(best.fit.slopes[best.fit.weight])
     slope = float(np.exp(np.median(np.log(np.maximum(slopes, 1e-300)))))
     if best.mode == "absolute":
-        unit, fits = _unit(slope, stated, scale, 0.15)
+        unit, fits = _unit(slope, stated, scale, 0.4)
         return _said("absolute", sure), UNKNOWN, _said(unit, min(fits, stated.confidence))
     if best.mode == "correction":
         return _said("delta", sure), _said("current state", sure), stated

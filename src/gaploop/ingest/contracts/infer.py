@@ -90,10 +90,11 @@ def _features(
     for key, signal in episodes[0].signals.items():
         known.setdefault(key, Feature(key=key, columns=signal.columns))
     turn = _rotation(episodes, found, meant, joint, dt)
+    turning = found.quaternion or found.angles
     guesses: dict[str, dict[str, Stated]] = {}
     for block, unit, role in (
         (found.joints, joint, "joint_position"),
-        (found.place, length, "tool_pose" if found.quaternion else "tool_position"),
+        (found.place, length, "tool_pose" if turning else "tool_position"),
     ):
         if block is not None:
             guesses.setdefault(block.key, {}).update(unit=unit, role=_said(role, 0.9))
@@ -104,10 +105,11 @@ def _features(
             "unit": meant.unit,
             "role": replace(meant.role, value=f"{what}_{role}") if role else UNKNOWN,
         }
-    if found.quaternion is not None:
-        guesses.setdefault(found.quaternion.key, {})["rotation"] = turn
+    if turning is not None:
+        guesses.setdefault(turning.key, {})["rotation"] = turn
         absolute = meant.space.value == "end_effector" and meant.mode.value == "absolute"
-        if absolute and found.action is not None and len(found.action.columns) == 7:
+        width = 3 + len(turning.columns)
+        if absolute and found.action is not None and len(found.action.columns) == width:
             guesses["action"]["rotation"] = turn
     return tuple(_filled(f, guesses.get(f.key, {})) for f in known.values())
 
@@ -120,7 +122,8 @@ def _filled(feature: Feature, guesses: dict[str, Stated]) -> Feature:
 def _rotation(
     episodes: Sequence[Episode], found: Layout, meant: action.Meaning, joint: Stated, dt: float
 ) -> Stated:
-    if found.quaternion is None:
+    turning = found.quaternion or found.angles
+    if turning is None:
         return UNKNOWN
     commands = None
     if (
@@ -135,10 +138,15 @@ def _rotation(
     joints = None
     if found.joints is not None and factor:
         joints = [t / factor for t in tables(episodes, found.joints)]
+    shift = max(meant.way.fit.shift, 0) if meant.way else 0
+    orders = (meant.joint_map.value["order"],) if meant.joint_map.value else ()
+    if found.quaternion is None:
+        return rotation.angle_form(
+            tables(episodes, turning), joints, commands, shift=shift, orders=orders, dt=dt
+        )
     return rotation.quaternion_order(
-        tables(episodes, found.quaternion), joints=joints, commands=commands,
-        rates=_spin(episodes), shift=max(meant.way.fit.shift, 0) if meant.way else 0,
-        orders=(meant.joint_map.value["order"],) if meant.joint_map.value else (), dt=dt,
+        tables(episodes, turning), joints, commands, _spin(episodes), shift=shift, orders=orders,
+        dt=dt,
     )  # fmt: skip
 
 

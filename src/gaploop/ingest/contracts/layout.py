@@ -31,6 +31,8 @@ class Layout:
     joints: Block | None
     place: Block | None
     quaternion: Block | None
+    angles: Block | None
+    """Three numbers that are an attitude, where there is no quaternion."""
     grip_command: Block | None
     grip_reading: Block | None
 
@@ -83,11 +85,14 @@ def layout(episodes: Sequence[Episode]) -> Layout:
     if command and not reading:
         reading = _partner(episodes, readings, command, taken)
     taken |= {(b.key, c) for b in (command, reading) if b for c in b.columns}
+    angles = None if quaternion or not place else _angles(episodes, place, taken)
+    taken |= {(angles.key, c) for c in angles.columns} if angles else set()
     return Layout(
         action=_rest(episodes, action, taken) if action else None,
         joints=_joints(episodes, readings, taken),
         place=place,
         quaternion=quaternion,
+        angles=angles,
         grip_command=command,
         grip_reading=reading,
     )
@@ -146,6 +151,19 @@ def _place(
         first = quaternion.columns[0]
         return Block(key=quaternion.key, columns=(first - 3, first - 2, first - 1))
     return None
+
+
+def _angles(episodes: Sequence[Episode], place: Block, taken: set[tuple[str, int]]) -> Block | None:
+    """The three columns behind a place, if they are as large as angles in rad are."""
+    first = place.columns[-1] + 1
+    block = Block(key=place.key, columns=(first, first + 1, first + 2))
+    if first + 3 > len(_names(episodes, place.key)):
+        return None
+    if any((place.key, c) in taken for c in block.columns):
+        return None
+    values = np.concatenate(tables(episodes, block))
+    fits = np.abs(values).max() <= 2 * np.pi + 0.1 and np.ptp(values, axis=0).min() > 1e-3
+    return block if fits else None
 
 
 def _joints(

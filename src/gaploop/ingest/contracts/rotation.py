@@ -13,11 +13,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from gaploop.core import UNKNOWN, Stated
-from gaploop.ingest.contracts.turns import ORDERS, ordered, vectors
+from gaploop.ingest.contracts.turns import ORDERS, from_angles, ordered, vectors
 from gaploop.signals.spans import effective
 
+ANGLES = ("axis_angle", "rpy", "ypr", "euler_xyz")
 _MOST = 12.0
 """Nats that one kind of evidence may count."""
+_CHAIN = 0.7
+"""Nats a unit of weight from which joints explain turns at all: half of their variance."""
 _STEP = 0.2
 """s between attitudes whose turn is explained: shorter ones are mostly noise."""
 
@@ -44,9 +47,9 @@ def quaternion_order(
     """
     evidence = _flips(attitudes) + _pointing(attitudes)
     if commands is not None:
-        evidence += _axes(attitudes, commands, range(shift, shift + 1), summed=True)
+        evidence += _axes(attitudes, commands, shift)
     if rates is not None:
-        evidence += _axes(attitudes, rates, range(1), summed=True)
+        evidence += _axes(attitudes, rates, 0)
     if joints is not None and 3 <= joints[0].shape[1] <= 8:
         tried = {tuple(o) for o in orders} | {tuple(range(joints[0].shape[1]))}
         evidence += _chain(attitudes, joints, sorted(tried), dt)
@@ -89,29 +92,28 @@ def _pointing(attitudes: Sequence[np.ndarray]) -> float:
     return float(np.clip(2.0 * np.log(wxyz / xyzw), -1.5, 1.5))
 
 
-def _axes(
-    attitudes: Sequence[np.ndarray], told: Sequence[np.ndarray], shifts: range, *, summed: bool
-) -> float:
+def _axes(attitudes: Sequence[np.ndarray], told: Sequence[np.ndarray], shift: int) -> float:
     """Nats for wxyz: the attitude turns about the axes that were commanded or read."""
-    stride = 5
-    scores: dict[str, list[np.ndarray]] = {}
-    for order in ORDERS:
-        for body in (False, True):
-            parts = []
-            for q, w in zip(attitudes, told, strict=True):
-                turn = vectors(ordered(q, order), stride, body=body)
-                total = np.cumsum(np.vstack([np.zeros(3), w]), axis=0)
-                command = total[stride:] - total[:-stride]
-                k = shifts.start
-                rows = min(len(turn) - k, len(command) - 1)
-                if rows > 8:
-                    parts.append(np.hstack([command[1 : rows + 1], turn[k : k + rows]]))
-            scores[f"{order}{body}"] = parts
     best = {
-        order: max(_agreement(scores[f"{order}{body}"]) for body in (False, True))
-        for order in ORDERS
+        order: _followed([ordered(q, order) for q in attitudes], told, shift) for order in ORDERS
     }
     return float(np.clip(best["wxyz"] - best["xyzw"], -_MOST, _MOST))
+
+
+def _followed(attitudes: Sequence[np.ndarray], told: Sequence[np.ndarray], shift: int) -> float:
+    """Nats by which attitudes w x y z turn as they are told, in base or in tool axes."""
+    stride, best = 5, 0.0
+    for body in (False, True):
+        parts = []
+        for q, w in zip(attitudes, told, strict=True):
+            turn = vectors(q, stride, body=body)
+            total = np.cumsum(np.vstack([np.zeros(3), w]), axis=0)
+            command = total[stride:] - total[:-stride]
+            rows = min(len(turn) - shift, len(command) - 1)
+            if rows > 8:
+                parts.append(np.hstack([command[1 : rows + 1], turn[shift : shift + rows]]))
+        best = max(best, _agreement(parts))
+    return best
 
 
 def _agreement(parts: Sequence[np.ndarray]) -> float:
@@ -135,37 +137,44 @@ def _chain(
     In base axes, the tool's turn is the sum over hinges of axis times step. The same sum with
     axes that depend on the hinges behind fits as well only if the order is the wrong one.
     """
+    stored = [ordered(q, "wxyz") for q in attitudes]
+    ahead, behind = (chain_support(stored, joints, orders, dt, ahead=a) for a in (True, False))
+    if max(ahead[0], behind[0]) < _CHAIN * ahead[1]:  # no chain at all
+        return 0.0
+    return float(np.clip(ahead[0] - behind[0], -_MOST, _MOST))
+
+
+def chain_support(
+    attitudes: Sequence[np.ndarray], joints: Sequence[np.ndarray],
+    orders: Sequence[tuple[int, ...]], dt: float, *, ahead: bool = True,
+) -> tuple[float, float]:  # fmt: skip
+    """(nats, weight): how well joints explain the turns of attitudes w x y z, against nothing.
+
+    orders: any of them may be the one from base to tip. ahead: axes depend on the hinges
+    before, as in a chain; else on those behind. Zero of weight 1 where there is too little.
+    """
     stride = max(2, round(_STEP / dt))
     turns, steps, places = [], [], []
     for q, theta in zip(attitudes, joints, strict=True):
         if len(q) <= 2 * stride:
             continue
         smooth = _smoothed(theta)
-        turns.append(vectors(ordered(q, "wxyz"), stride)[::2])
+        turns.append(vectors(q, stride)[::2])
         steps.append((smooth[stride:] - smooth[:-stride])[::2])
         places.append(0.5 * (smooth[stride:] + smooth[:-stride])[::2])
-    if not turns:
-        return 0.0
+    n = joints[0].shape[1]
+    if sum(map(len, turns)) < 4 * n * n:
+        return 0.0, 1.0
     turn, step, place = np.concatenate(turns), np.concatenate(steps), np.concatenate(places)
-    n = step.shape[1]
-    if len(turn) < 4 * n * n:
-        return 0.0
     place = place - place.mean(axis=0)
     shape = np.stack([np.cos(place) - 1.0, np.sin(place)], axis=2)
-    rss = {
-        ahead: [_left_over(turn, step[:, o], shape[:, o], ahead) for o in map(list, orders)]
-        for ahead in (True, False)
-    }
-    total = float((turn * turn).sum())
-    if min(map(min, rss.values())) > 0.5 * total:  # no chain at all
-        return 0.0
+    total = max(float((turn * turn).sum()), 1e-300)
     weight = 0.25 * len(turn) / stride
-    # any of the orders may be the one from base to tip
     said = [
-        float(np.logaddexp.reduce([-weight * np.log(r / total) for r in rss[ahead]]))
-        for ahead in (True, False)
+        -weight * np.log(_left_over(turn, step[:, o], shape[:, o], ahead) / total + 1e-12)
+        for o in map(list, orders)
     ]
-    return float(np.clip(said[0] - said[1], -_MOST, _MOST))
+    return float(np.logaddexp.reduce(said)), weight
 
 
 def _left_over(turn: np.ndarray, step: np.ndarray, shape: np.ndarray, ahead: bool) -> float:
@@ -185,3 +194,43 @@ def _smoothed(values: np.ndarray) -> np.ndarray:
     out = values.copy()
     out[1:-1] = (values[:-2] + values[1:-1] + values[2:]) / 3.0
     return out
+
+
+def angle_form(
+    angles: Sequence[np.ndarray],
+    joints: Sequence[np.ndarray] | None = None,
+    commands: Sequence[np.ndarray] | None = None,
+    shift: int = 0,
+    orders: Sequence[Sequence[int]] = (),
+    dt: float = 0.05,
+) -> Stated:
+    """axis_angle, rpy, ypr, euler_xyz or unknown, of three angles in rad a row.
+
+    Args:
+      angles: (T, 3) an episode.
+      joints, commands, shift, orders, dt: as `quaternion_order`.
+    """
+    every = np.concatenate(list(angles))
+    evidence = dict.fromkeys(ANGLES, 0.0)
+    evidence["euler_xyz"] -= 1.5
+    evidence["ypr"] -= 1.5
+    if float(np.linalg.norm(every, axis=1).max()) > np.pi + 0.05:
+        evidence["axis_angle"] -= 8.0
+    for kind, middle in (("rpy", 1), ("ypr", 1), ("euler_xyz", 1)):
+        if float(np.abs(every[:, middle]).max()) > np.pi / 2 + 0.05:
+            evidence[kind] -= 8.0
+    for kind in ANGLES:
+        turned = [from_angles(a, kind) for a in angles]
+        if joints is not None and 3 <= joints[0].shape[1] <= 8:
+            tried = sorted({tuple(o) for o in orders} | {tuple(range(joints[0].shape[1]))})
+            evidence[kind] += chain_support(turned, joints, tried, dt)[0]
+        if commands is not None:
+            evidence[kind] += _followed(turned, commands, shift)
+    ranked = sorted(evidence.items(), key=lambda item: -item[1])
+    margin = min(ranked[0][1] - ranked[1][1], _MOST)
+    sure = 1.0 / (1.0 + 2.0 * np.exp(-0.7 * margin))
+    if sure < 0.7:
+        return UNKNOWN
+    return Stated(
+        value=ranked[0][0], source="inferred", confidence=round(min(float(sure), 0.99), 4)
+    )

@@ -24,13 +24,17 @@ def joint_unit(values: np.ndarray) -> tuple[str | None, float]:
     if whole and values.min() >= 0 and values.max() < 65536 and travel.max() > 60:
         return "ticks", 0.97
     top = float(np.abs(values).max())
-    if not whole and 90 < top <= 100.5 and np.isclose(top, 100.0, atol=0.51):
+    if not whole and np.isclose(top, 100.0, atol=0.05):
         return None, 0.0  # percent of a range looks the same as degrees
-    logs = {
-        unit: _log_normal(top / f, 1.6, 0.55) + _log_normal(float(np.median(travel)) / f, 1.0, 0.7)
-        for unit, f in JOINT_UNITS.items()
-        if unit != "ticks"
-    }
+    middle = float(np.median(travel))
+    # one or two joints may be a wheel or a swing-up, which turn on and on; an arm does not
+    spins = np.log(0.3 if len(travel) <= 2 else 0.02)
+    logs = {}
+    for unit, f in JOINT_UNITS.items():
+        if unit != "ticks":
+            arm = _log_normal(top / f, 1.6, 0.6) + _log_normal(middle / f, 1.0, 0.8)
+            wheel = _log_normal(top / f, 10.0, 1.0) + _log_normal(middle / f, 10.0, 1.0)
+            logs[unit] = float(np.logaddexp(arm, wheel + spins))
     return _pick(logs)
 
 
@@ -56,7 +60,7 @@ def _pick(logs: dict[str, float]) -> tuple[str | None, float]:
     names = list(logs)
     raw = np.array([logs[n] for n in names])
     weights = np.exp(np.maximum(raw, -18.0)) * np.array([_RARE.get(n, 1.0) for n in names])
-    strange = np.exp(-9.0)
+    strange = np.exp(-7.0)
     total = float(weights.sum()) + strange
     best = int(np.argmax(weights))
     if weights[best] < strange:

@@ -44,3 +44,23 @@ def vectors(q: np.ndarray, stride: int, *, body: bool = False) -> np.ndarray:
     size = np.linalg.norm(step[:, 1:], axis=1, keepdims=True)
     angle = 2.0 * np.arctan2(size, step[:, :1])
     return np.where(size > 1e-9, angle * step[:, 1:] / np.maximum(size, 1e-12), 2.0 * step[:, 1:])
+
+
+def from_angles(values: np.ndarray, kind: str) -> np.ndarray:
+    """(T, 4) w x y z of three angles in rad.
+
+    kind: `axis_angle`, a rotation vector; `rpy`, about the fixed axes x, then y, then z; `ypr`,
+    the same told yaw first; `euler_xyz`, about the moving axes x, then y, then z.
+    """
+    if kind == "axis_angle":
+        size = np.linalg.norm(values, axis=1, keepdims=True)
+        axis = values / np.maximum(size, 1e-12)
+        return np.hstack([np.cos(size / 2), axis * np.sin(size / 2)])
+    a, b, c = (_about(values[:, i], i if kind != "ypr" else 2 - i) for i in range(3))
+    return product(product(c, b), a) if kind == "rpy" else product(product(a, b), c)
+
+
+def _about(angle: np.ndarray, axis: int) -> np.ndarray:
+    q = np.zeros((len(angle), 4))
+    q[:, 0], q[:, 1 + axis] = np.cos(angle / 2), np.sin(angle / 2)
+    return q
