@@ -26,6 +26,8 @@ class Way:
     sent: list[np.ndarray]
     """(T, m) the series that readings should follow."""
     seen: list[np.ndarray]
+    scale: float = 1.0
+    """Reading per command of a correction."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +66,10 @@ def meaning(
     if np.exp(best.fit.score) > _GOOD:
         return Meaning()
     stated = joint if best.space == "joint" else length
-    return _answer(best, ways, dt, stated)
+    spin = 0.0
+    if best.space == "end_effector" and best.mode == "rate":
+        spin = _spin(episodes, found, sent, best.fit.shift)
+    return _answer(best, ways, dt, stated, spin)
 
 
 def _ways(space: str, sent: list[np.ndarray], seen: list[np.ndarray], *, mapped: bool) -> list[Way]:
@@ -75,10 +80,11 @@ def _ways(space: str, sent: list[np.ndarray], seen: list[np.ndarray], *, mapped:
         Way(space=space, mode="rate", sent=steps, seen=seen,
             fit=follows(steps, seen, apart=True, mapped=mapped)),
     ]  # fmt: skip
-    goal = _corrections(sent, seen, found[1].fit if mapped else None)
-    if goal is not None:
+    corrections = _corrections(sent, seen, found[1].fit if mapped else None)
+    if corrections is not None:
+        goal, scale = corrections
         found.append(
-            Way(space=space, mode="correction", sent=goal, seen=seen,
+            Way(space=space, mode="correction", sent=goal, seen=seen, scale=scale,
                 fit=follows(goal, seen, apart=False, mapped=mapped))
         )  # fmt: skip
     return found
@@ -86,17 +92,20 @@ def _ways(space: str, sent: list[np.ndarray], seen: list[np.ndarray], *, mapped:
 
 def _corrections(
     sent: list[np.ndarray], seen: list[np.ndarray], fit: Follows | None
-) -> list[np.ndarray] | None:
-    """Reading + command, where a command shows that it was told from the reading."""
+) -> tuple[list[np.ndarray], float] | None:
+    """(reading + scale * command, scale), where commands show that they were told from readings."""
     order = list(range(sent[0].shape[1])) if fit is None else list(fit.order)
     signs = np.ones(len(order)) if fit is None else np.array(fit.signs)
     placed = [b[:, order] * signs for b in seen]
-    if corrected(sent, placed) > -0.5:
+    together, scale = corrected(sent, placed)
+    if together > -0.5:
         return None
-    return [a + b for a, b in zip(sent, placed, strict=True)]
+    if abs(scale - 1.0) < 0.1:
+        scale = 1.0
+    return [a * scale + b for a, b in zip(sent, placed, strict=True)], scale
 
 
-def _answer(best: Way, ways: list[Way], dt: float, stated: Stated) -> Meaning:
+def _answer(best: Way, ways: list[Way], dt: float, stated: Stated, spin: float) -> Meaning:
     rivals = [w for w in ways if w is not best]
     other_space = [w.fit.score for w in rivals if w.space != best.space]
     other_mode = [w.fit.score for w in rivals if w.space == best.space and w.mode != best.mode]
@@ -104,7 +113,7 @@ def _answer(best: Way, ways: list[Way], dt: float, stated: Stated) -> Meaning:
         value=best.space, source="inferred", confidence=_sure(best.fit.score, other_space)
     )
     sure = _sure(best.fit.score, other_mode)
-    mode, reference, unit = _mode(best, dt, sure, stated)
+    mode, reference, unit = _mode(best, dt, sure, stated, spin)
     return Meaning(
         space=space,
         mode=mode,
@@ -124,7 +133,9 @@ def _sure(score: float, others: list[float]) -> float:
     return float(np.clip(1.0 / (1.0 + np.exp(-(gain - 0.15) / 0.12)), 0.0, 0.99))
 
 
-def _mode(best: Way, dt: float, sure: float, stated: Stated) -> tuple[Stated, Stated, Stated]:
+def _mode(
+    best: Way, dt: float, sure: float, stated: Stated, spin: float
+) -> tuple[Stated, Stated, Stated]:
     scale = JOINT_UNITS if best.space == "joint" else LENGTH_UNITS
     slopes = np.abs(best.fit.slopes[best.fit.weight])
     slope = float(np.exp(np.median(np.log(np.maximum(slopes, 1e-300)))))
@@ -132,30 +143,80 @@ def _mode(best: Way, dt: float, sure: float, stated: Stated) -> tuple[Stated, St
         unit, fits = _unit(slope, stated, scale, 0.4)
         return _said("absolute", sure), UNKNOWN, _said(unit, min(fits, stated.confidence))
     if best.mode == "correction":
-        return _said("delta", sure), _said("current state", sure), stated
-    options: dict[tuple[str, str], float] = {}
-    for mode, factor in (("delta", 1.0), ("velocity", dt)):
-        for name, size in scale.items():
-            known = scale.get(str(stated.value))
-            if known is None:
-                continue
-            same = name == stated.value
-            expected = factor * known / size
-            away = np.log(slope / expected) / 0.07
-            options[mode, name] = float(np.exp(-0.5 * min(away**2, 40.0))) * (1.0 if same else 0.02)
-    stray = 1e-4
-    total = sum(options.values()) + stray
-    if not options or max(options.values()) < stray:
-        # steps in a scale of their own, as normalised ones are
-        return _said("delta", 0.7 * sure), UNKNOWN, UNKNOWN
-    (mode, name), weight = max(options.items(), key=lambda item: item[1])
-    of_mode = sum(w for (m, _), w in options.items() if m == mode) / total
+        unit = stated if best.scale == 1.0 else UNKNOWN
+        return _said("delta", sure), _said("current state", sure), unit
+    mode, name, of_mode, of_unit = _step(slope, dt, stated, scale, spin)
+    if not mode:
+        # steps in a scale of their own, as normalised ones are: a gripper's worth of doubt
+        return _said("delta", min(0.85, sure)), _said("last command", min(0.8, sure)), UNKNOWN
     reference = _said("last command", 0.95 * sure * of_mode) if mode == "delta" else UNKNOWN
     return (
         _said(mode, sure * of_mode),
         reference,
-        _said(name, min(sure * weight / total, stated.confidence)),
+        _said(name, min(sure * of_unit, stated.confidence)),
     )
+
+
+def _step(
+    slope: float, dt: float, stated: Stated, scale: dict[str, float], spin: float
+) -> tuple[str, str, float, float]:
+    """(mode, unit, probability of mode, of both): what a slope of reading per summed step means.
+
+    A step of a unit moves a reading by a unit, or by dt where it is a speed; a tool's turns must
+    say the same as its moves. Empty where no pair fits.
+    """
+    known = scale.get(str(stated.value))
+    if known is None:
+        return "", "", 0.0, 0.0
+    options: dict[tuple[str, str], float] = {}
+    for mode, factor in (("delta", 1.0), ("velocity", dt)):
+        turned = 1.0 if not spin else _bell(np.log(spin / factor), 0.25)
+        for name, size in scale.items():
+            rare = 1.0 if name == stated.value else 0.02
+            fits = _bell(np.log(slope * size / (factor * known)), 0.07)
+            options[mode, name] = fits * rare * turned
+    # any other scale, a few in a hundred logs
+    stray = 3e-3
+    total = sum(options.values()) + stray
+    (mode, name), weight = max(options.items(), key=lambda item: item[1])
+    if weight < stray:
+        return "", "", 0.0, 0.0
+    of_mode = sum(w for (m, _), w in options.items() if m == mode) / total
+    # a speed of a tool whose turns nobody checked may be a step in an odd scale
+    if mode == "velocity" and not spin and "m" in scale:
+        of_mode *= 0.88
+    return mode, name, of_mode, weight / total
+
+
+def _bell(away: float, sd: float) -> float:
+    return float(np.exp(-0.5 * min((away / sd) ** 2, 60.0)))
+
+
+def _spin(episodes: Sequence[Episode], found: Layout, sent: list[np.ndarray], lag: int) -> float:
+    """Turn of the tool per summed turn told, 0 where it cannot be told.
+
+    The angle between two attitudes is the same in either order of a quaternion.
+    """
+    if found.quaternion is None or sent[0].shape[1] != 6:
+        return 0.0
+    turned, told = [], []
+    for q, a in zip(tables(episodes, found.quaternion), sent, strict=True):
+        stride = max(4, len(q) // 8)
+        if len(q) <= 2 * stride + max(lag, 0):
+            continue
+        whole = np.abs((q[:-stride] * q[stride:]).sum(axis=1))
+        angle = 2 * np.arccos(np.clip(whole, -1, 1))
+        total = np.cumsum(a[:, 3:6], axis=0)
+        size = np.linalg.norm(total[stride:] - total[:-stride], axis=1)
+        k = max(lag, 0)
+        turned.append(angle[k:])
+        told.append(size[: len(size) - k])
+    if not turned:
+        return 0.0
+    x, y = np.concatenate(told), np.concatenate(turned)
+    near = y < 1.5  # far turns do not add up
+    power = float(x[near] @ x[near])
+    return float(x[near] @ y[near]) / power if power > 0 else 0.0
 
 
 def _unit(

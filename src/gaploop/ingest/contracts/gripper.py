@@ -59,22 +59,36 @@ def _width(share: Sequence[np.ndarray], readings: Sequence[np.ndarray]) -> float
 def _stops(share: Sequence[np.ndarray], readings: Sequence[np.ndarray]) -> float:
     """Nats for open high: readings come to rest at scattered places where the hand is closed."""
     ends: dict[bool, list[float]] = {True: [], False: []}
+    shift = _shift(share, readings)
+    travel = float(np.ptp(np.concatenate(list(readings))))
     noise = []
     for c, y in zip(share, readings, strict=True):
         for start, stop in _plateaus(c):
-            # the last third of a rest, as the fingers need time to arrive
-            rest = y[stop - max(3, (stop - start) // 3) : stop]
-            if stop - start >= 9 and abs(c[start] - 0.5) > 0.15:
+            # the last third of a rest, as the fingers need time to arrive, and before they leave
+            last = min(stop + shift // 2, len(y))
+            rest = y[last - max(3, (stop - start) // 3) : last]
+            quiet = len(rest) >= 3 and float(np.ptp(rest)) < 0.05 * travel
+            if quiet and last - start - shift >= 8 and abs(c[start] - 0.5) > 0.15:
                 ends[bool(c[start] > 0.5)].append(float(np.median(rest)))
                 noise.append(float(np.std(rest)))
-    if min(len(ends[True]), len(ends[False])) < 3:
-        return 0.0
-    travel = abs(np.median(ends[True]) - np.median(ends[False]))
-    floor = max(float(np.median(noise)), 0.004 * travel, 1e-12)
-    spread = {k: float(np.std(v)) + floor for k, v in ends.items()}
-    wide = np.log(spread[False] / spread[True])
     n = min(len(ends[True]), len(ends[False]))
-    return float(np.clip(1.5 * np.sqrt(n) * wide, -8.0, 8.0))
+    if n < 3 or travel <= 0:
+        return 0.0
+    floor = max(float(np.median(noise)), 0.004 * travel)
+    spread = {k: float(np.std(v)) + floor for k, v in ends.items()}
+    return float(np.clip(1.5 * np.sqrt(n) * np.log(spread[False] / spread[True]), -8.0, 8.0))
+
+
+def _shift(share: Sequence[np.ndarray], readings: Sequence[np.ndarray]) -> int:
+    """Frames by which a reading trails its command, up or down: where they go together best."""
+
+    def together(k: int) -> float:
+        x = np.concatenate([c[: len(c) - k] for c in share])
+        y = np.concatenate([r[k:] for r in readings])
+        return abs(float(np.corrcoef(x, y)[0, 1])) if x.std() > 0 and y.std() > 0 else 0.0
+
+    least = min(map(len, share))
+    return max(range(min(16, least - 2)), key=together)
 
 
 def _plateaus(share: np.ndarray) -> list[tuple[int, int]]:

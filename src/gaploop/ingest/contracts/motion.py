@@ -102,16 +102,17 @@ def summed(sent: Sequence[np.ndarray]) -> list[np.ndarray]:
     return [np.cumsum(a, axis=0) for a in sent]
 
 
-def corrected(sent: Sequence[np.ndarray], seen: Sequence[np.ndarray]) -> float:
-    """Median correlation of the quickest changes of commands and of the same frame's readings.
+def corrected(sent: Sequence[np.ndarray], seen: Sequence[np.ndarray]) -> tuple[float, float]:
+    """(correlation, scale) of the quickest changes of commands and of the same frame's readings.
 
-    A command told as `target - reading` carries that reading's noise with the sign turned:
-    near -1. Any other command knows nothing of it.
+    A command told as `(target - reading) / scale` carries that reading's noise with the sign
+    turned: a correlation near -1. Any other command knows nothing of it. Medians of columns.
     """
-    found = []
+    found, scales = [], []
     for j in range(sent[0].shape[1]):
         a = np.concatenate([np.diff(x[:, j], n=2) for x in sent])
         b = np.concatenate([np.diff(y[:, j], n=2) for y in seen])
         if a.std() > 0 and b.std() > 0:
             found.append(float(np.corrcoef(a, b)[0, 1]))
-    return float(np.median(found)) if found else 0.0
+            scales.append(float(b.std() / a.std()))
+    return (float(np.median(found)), float(np.median(scales))) if found else (0.0, 1.0)
