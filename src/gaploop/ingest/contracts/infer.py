@@ -1,12 +1,12 @@
 """What a log does not say about its own numbers, inferred from them, or left unknown."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from gaploop.core import UNKNOWN, Contract, Episode, Feature, Stated
+from gaploop.core import UNKNOWN, Contract, Episode, Feature, Signal, Stated
 from gaploop.ingest.contracts import action, gripper, rotation, scale, timing
 from gaploop.ingest.contracts.layout import Block, Layout, layout, sample, tables
 
@@ -47,6 +47,37 @@ def infer(episodes: Sequence[Episode], declared: Contract | None = None) -> Cont
     features = _features(chosen, stated, found, meant, joint, length, dt)
     unsaid = {k: v for k, v in answers.items() if getattr(stated, k).source == "unknown"}
     return replace(stated, features=features, **unsaid)
+
+
+def shifted(episodes: Sequence[Episode], declared: Contract | None = None) -> timing.Shifted:
+    """Which of one robot's episodes have their actions stored off by some frames.
+
+    Looks at every episode of at least 12 rows; nothing is named where commands mean nothing,
+    or are told relative to the reading of the same row.
+    """
+    stated = declared or (episodes[0].contract if episodes else Contract())
+    long = [i for i, e in enumerate(episodes) if len(e.signals.get("action", _NONE).times) >= 12]
+    chosen = [episodes[i] for i in long]
+    if len(chosen) < 4:
+        return timing.Shifted(odd=(), lags=())
+    found = layout(chosen)
+    log_rate, _ = timing.rates(chosen)
+    dt = 1.0 / log_rate.value if log_rate.value else 1.0
+    joint, length = _unit(chosen, found.joints, stated), _unit(chosen, found.place, stated)
+    way = action.meaning(chosen, found, dt, joint, length).way
+    if way is None:
+        return timing.Shifted(odd=(), lags=())
+    answer = timing.shifted(way, expected=_frames(stated.lag, dt))
+    return replace(answer, odd=tuple(long[i] for i in answer.odd))
+
+
+def _frames(lag: Stated, dt: float) -> float | None:
+    """A stated lag in frames."""
+    value = lag.value.get("seconds") if isinstance(lag.value, Mapping) else lag.value
+    return float(value) / dt if isinstance(value, (int, float)) else None
+
+
+_NONE = Signal(name="", times=np.zeros(0), values=np.zeros((0, 1)))
 
 
 def _unit(episodes: Sequence[Episode], block: Block | None, stated: Contract) -> Stated:

@@ -23,6 +23,8 @@ class Shifted:
     """Indices of those that are off; empty where all agree."""
     lags: tuple[float, ...]
     """Frames, one an episode; NaN where it cannot say."""
+    sure: float = 0.0
+    """Probability that these are off, and not the others."""
     message: str = ""
 
 
@@ -105,12 +107,16 @@ def _asked(
     return [(sent[:, i], fit.signs[i] * seen[:, fit.order[i]]) for i in moving[:columns]]
 
 
-def shifted(way: Way, *, least: float = 0.75) -> Shifted:
+def shifted(way: Way, *, expected: float | None = None, least: float = 0.75) -> Shifted:
     """Names the episodes whose commands stand at other frames than the others'.
 
-    Two groups at least `least` frames apart, and apart beyond what their lags scatter. Of the
-    two, the one whose readings come before their commands is off; else the smaller one;
-    else, at equal size, the one that trails more.
+    Two groups at least `least` frames apart, and apart beyond what their lags scatter. Which of
+    them is off: the one farther from the lag that is known; else the one whose readings come
+    before their commands; else the smaller one. Of two equal halves that are both possible, a
+    log cannot say; actions stored late are the commoner fault, so those are named, unsure.
+
+    Args:
+      expected: lag of this robot in frames, where it is known.
     """
     lags = np.array([_one(way, a, b) for a, b in zip(way.sent, way.seen, strict=True)])
     said = tuple(float(v) for v in lags)
@@ -118,23 +124,44 @@ def shifted(way: Way, *, least: float = 0.75) -> Shifted:
     if len(known) < 4:
         return Shifted(odd=(), lags=said)
     values = np.sort(lags[known])
-    cut = int(np.argmax(np.diff(values)))
-    low, high = values[: cut + 1], values[cut + 1 :]
+    cut = _split(values)
+    low, high = values[:cut], values[cut:]
     apart = float(np.median(high) - np.median(low))
     scatter = max(_mad(low), _mad(high), 0.1)
     if float(high[0] - low[-1]) < least or apart < 4.0 * scatter:
         return Shifted(odd=(), lags=said)
+    off_low, sure = _which(low, high, expected)
     border = 0.5 * float(high[0] + low[-1])
-    off_low = float(np.median(low)) < -0.3 or len(low) < len(high)
-    if len(low) > len(high):
-        off_low = False if float(np.median(low)) >= -0.3 else off_low
     odd = [int(i) for i in known if (lags[i] < border) == off_low]
+    doubt = "" if sure > 0.6 else "; it may as well be the other half, which the log cannot say"
     return Shifted(
         odd=tuple(odd),
         lags=said,
+        sure=sure,
         message=f"the actions of {len(odd)} of {len(lags)} episodes stand {apart:.1f} frames "
-        f"{'later' if off_low else 'earlier'} than those of the others",
+        f"{'later' if off_low else 'earlier'} than those of the others{doubt}",
     )
+
+
+def _split(values: np.ndarray) -> int:
+    """Where sorted lags fall into two groups with the least spread inside (Otsu's cut)."""
+    costs = [
+        float(np.var(values[:k]) * k + np.var(values[k:]) * (len(values) - k))
+        for k in range(1, len(values))
+    ]
+    return int(np.argmin(costs)) + 1
+
+
+def _which(low: np.ndarray, high: np.ndarray, expected: float | None) -> tuple[bool, float]:
+    """(whether the group of the smaller lags is off, probability)."""
+    a, b = float(np.median(low)), float(np.median(high))
+    if expected is not None:
+        return abs(a - expected) > abs(b - expected), 0.97
+    if a < -0.3:  # no joint moves before it is told to
+        return True, 0.97
+    if len(low) != len(high) and min(len(low), len(high)) < 0.4 * (len(low) + len(high)):
+        return len(low) < len(high), 0.9
+    return True, 0.6
 
 
 def _one(way: Way, sent: np.ndarray, seen: np.ndarray) -> float:
