@@ -4,6 +4,7 @@ Each function returns plain figures; `benchmarks/logs.py` puts them into its tab
 """
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -80,7 +81,7 @@ def reliability(seeds: range = FRESH) -> list[tuple[float, float, int, float]]:
     ]
     edges = [0.5, 0.7, 0.8, 0.9, 0.95, 1.0001]
     rows = []
-    for low, high in zip(edges[:-1], edges[1:], strict=True):
+    for low, high in pairwise(edges):
         inside = [right for sure, right in every if low <= sure < high]
         rows.append((low, min(high, 1.0), len(inside), float(np.mean(inside)) if inside else 0.0))
     return rows

@@ -188,8 +188,7 @@ def chain(kind: str, seed: int = 0) -> tuple[list[np.ndarray], list[np.ndarray]]
     for _ in range(4):
         t = np.arange(300) / 20.0
         theta = np.stack(
-            [np.sin(t * f + p) for f, p in zip(rng.uniform(0.3, 1, 3), rng.uniform(0, 6, 3))],
-            axis=1,
+            [np.sin(t * rng.uniform(0.3, 1) + rng.uniform(0, 6)) for _ in range(3)], axis=1
         )  # fmt: skip
         q = from_angles(theta, "ypr")
         attitudes.append(stored(q, kind) if kind in ("wxyz", "xyzw") else _angles(theta, kind))

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -100,8 +100,20 @@ def _features(one: Feature, two: Feature, names: tuple[str, str]) -> Iterator[Di
     for field in _FEATURE_FIELDS:
         a, b = getattr(one, field), getattr(two, field)
         if field == "unit":
-            a, b = _spread(a, len(one.columns)), _spread(b, len(two.columns))
+            a, b = (
+                _spread(a, len(one.columns)),
+                _spread(reordered(two, one.columns), len(one.columns)),
+            )
         yield from _stated(f"{one.key}.{field}", a, b, names)
+
+
+def reordered(feature: Feature, columns: tuple[str, ...]) -> Stated:
+    """The units of a feature, one a column, in the order of `columns` where they are the same."""
+    value, own = feature.unit.value, feature.columns
+    listed = isinstance(value, (tuple, list)) and len(value) == len(own) == len(set(own))
+    if not listed or own == columns or sorted(own) != sorted(columns):
+        return feature.unit
+    return replace(feature.unit, value=tuple(value[own.index(c)] for c in columns))
 
 
 def _spread(unit: Stated, width: int) -> Stated:

@@ -8,7 +8,7 @@ import numpy as np
 
 from gaploop.core import Contract, ContractError, Episode, Feature, Label, Signal, Stated
 from gaploop.ingest.contracts import convert
-from gaploop.ingest.contracts.compare import same
+from gaploop.ingest.contracts.compare import reordered, same
 from gaploop.ingest.contracts.convert import Conversion, Tables, refuse
 from gaploop.ingest.contracts.layout import is_gripper, unit_blocks
 
@@ -196,6 +196,7 @@ def _feature(tables: Tables, mine: Contract, wanted: Feature) -> list[Conversion
     if own.columns != wanted.columns:
         tables[key] = convert.columns(key, tables[key], own, wanted)
         done.append(_did(f"{key}.order", own.columns, wanted.columns, "columns put in order"))
+        own = replace(own, columns=wanted.columns, unit=reordered(own, wanted.columns))
     if _both(own.rotation, wanted.rotation) and own.rotation.value != wanted.rotation.value:
         tables[key] = convert.rotation(key, tables[key], own.rotation.value, wanted.rotation.value)
         done.append(

@@ -11,6 +11,8 @@ from gaploop.signals import lag, rate
 
 _COLUMNS = 3
 """Commands asked for their lag, those that are followed best."""
+_FARTHEST, _AHEAD = 26, 14
+"""Frames a stored action may stand early or late by, the robot's own lag included."""
 _ASKED = 8
 """Episodes asked for the lag of a robot."""
 
@@ -168,6 +170,30 @@ def _one(way: Way, sent: np.ndarray, seen: np.ndarray) -> float:
     """Frames of lag of one episode, also ahead of the command; NaN where it cannot say."""
     if way.mode == "correction":
         return float("nan")
-    found = [lag(x, y, 1.0, longest=26.0, lead=14.0) for x, y in _asked(way, sent, seen, 2)]
-    good = [f.seconds for f in found if f.ok and f.correlation > 0.5]
+    found = [_quick(x, y) for x, y in _asked(way, sent, seen)]
+    good = [f for f in found if np.isfinite(f)]
     return float(np.median(good)) if good else float("nan")
+
+
+def _quick(sent: np.ndarray, seen: np.ndarray) -> float:
+    """The lag at which two series go together best, by a parabola over whole frames.
+
+    A tenth of what `signals.lag` costs and without its interval: enough to tell episodes apart.
+    """
+    far = min(_FARTHEST, len(sent) // 3)
+    near = min(_AHEAD, len(sent) // 3)
+    left = np.array([_unexplained(sent, seen, k) for k in range(-near, far + 1)])
+    best = int(np.argmin(left))
+    if left[best] > 0.75 or best in (0, len(left) - 1):
+        return float("nan")
+    a, b, c = left[best - 1 : best + 2]
+    bend = a - 2 * b + c
+    return best - near + (0.5 * (a - c) / bend if bend > 0 else 0.0)
+
+
+def _unexplained(sent: np.ndarray, seen: np.ndarray, k: int) -> float:
+    x, y = (sent[: len(sent) - k], seen[k:]) if k >= 0 else (sent[-k:], seen[:k])
+    x, y = x - x.mean(), y - y.mean()
+    power = float(x @ x) * float(y @ y)
+    together = float(x @ y)
+    return 1.0 - together * together / power if power > 0 and together > 0 else 1.0
