@@ -1,6 +1,7 @@
 """What a log does not say about its numbers, inferred from robots whose truth is known."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -128,7 +129,9 @@ def test_noise_that_follows_nothing_stays_unknown() -> None:
 
 @pytest.mark.slow
 def test_over_some_robots_nothing_is_wrong_and_sure() -> None:
-    from benchmarks._logs_contracts import inference
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(Path(__file__).resolve().parents[2]))
+        from benchmarks._logs_contracts import inference
 
     table = inference(range(70, 76))["all"]
     assert table["sure"] == 0
