@@ -188,7 +188,7 @@ def _gripper(episodes: Sequence[Episode], keys: Sequence[str]) -> Block | None:
     for key in keys:
         found = [i for i, n in enumerate(_names(episodes, key)) if _GRIPPER.search(n)]
         if found or ("gripper" in key and len(_names(episodes, key)) == 1):
-            return Block(key=key, columns=(found or [0])[:1])
+            return Block(key=key, columns=(found[0] if found else 0,))
     return None
 
 
