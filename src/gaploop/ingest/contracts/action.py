@@ -1,7 +1,7 @@
 """What commands are: joints or tool, absolute, delta or velocity, in which unit, by which map."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -80,29 +80,18 @@ def _ways(space: str, sent: list[np.ndarray], seen: list[np.ndarray], *, mapped:
         Way(space=space, mode="rate", sent=steps, seen=seen,
             fit=follows(steps, seen, apart=True, mapped=mapped)),
     ]  # fmt: skip
-    corrections = _corrections(sent, seen, found[1].fit if mapped else None)
-    if corrections is not None:
-        goal, scale = corrections
+    told = corrected(sent, seen, mapped=mapped)
+    if told.correlation < -0.5:
+        scale = 1.0 if abs(told.scale - 1.0) < 0.1 else told.scale
+        placed = [b[:, list(told.order)] * np.array(told.signs) for b in seen]
+        goal = [a * scale + b for a, b in zip(sent, placed, strict=True)]
+        # readings in the order and with the signs that their own noise gives away
+        fit = follows(goal, placed, apart=False, mapped=False)
+        fit = replace(fit, order=told.order, signs=told.signs, margin=4.0 * told.margin)
         found.append(
-            Way(space=space, mode="correction", sent=goal, seen=seen, scale=scale,
-                fit=follows(goal, seen, apart=False, mapped=mapped))
-        )  # fmt: skip
+            Way(space=space, mode="correction", sent=goal, seen=seen, fit=fit, scale=scale)
+        )
     return found
-
-
-def _corrections(
-    sent: list[np.ndarray], seen: list[np.ndarray], fit: Follows | None
-) -> tuple[list[np.ndarray], float] | None:
-    """(reading + scale * command, scale), where commands show that they were told from readings."""
-    order = list(range(sent[0].shape[1])) if fit is None else list(fit.order)
-    signs = np.ones(len(order)) if fit is None else np.array(fit.signs)
-    placed = [b[:, order] * signs for b in seen]
-    together, scale = corrected(sent, placed)
-    if together > -0.5:
-        return None
-    if abs(scale - 1.0) < 0.1:
-        scale = 1.0
-    return [a * scale + b for a, b in zip(sent, placed, strict=True)], scale
 
 
 def _answer(best: Way, ways: list[Way], dt: float, stated: Stated, spin: float) -> Meaning:
@@ -148,7 +137,7 @@ def _mode(
     mode, name, of_mode, of_unit = _step(slope, dt, stated, scale, spin)
     if not mode:
         # steps in a scale of their own, as normalised ones are: a gripper's worth of doubt
-        return _said("delta", min(0.85, sure)), _said("last command", min(0.8, sure)), UNKNOWN
+        return _said("delta", min(0.85, sure)), _said("last command", min(0.7, sure)), UNKNOWN
     reference = _said("last command", 0.95 * sure * of_mode) if mode == "delta" else UNKNOWN
     return (
         _said(mode, sure * of_mode),

@@ -102,17 +102,46 @@ def summed(sent: Sequence[np.ndarray]) -> list[np.ndarray]:
     return [np.cumsum(a, axis=0) for a in sent]
 
 
-def corrected(sent: Sequence[np.ndarray], seen: Sequence[np.ndarray]) -> tuple[float, float]:
-    """(correlation, scale) of the quickest changes of commands and of the same frame's readings.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Corrected:
+    """How commands know the readings of their own frame."""
+
+    order: tuple[int, ...]
+    signs: tuple[int, ...]
+    correlation: float
+    """Median over commands, near -1 where they were told as target - reading."""
+    scale: float
+    """Reading per command."""
+    margin: np.ndarray
+    """(m,) how much nearer to -1 than with the next best reading."""
+
+
+def corrected(sent: Sequence[np.ndarray], seen: Sequence[np.ndarray], *, mapped: bool) -> Corrected:
+    """Whether the quickest changes of commands are those of readings, turned over.
 
     A command told as `(target - reading) / scale` carries that reading's noise with the sign
-    turned: a correlation near -1. Any other command knows nothing of it. Medians of columns.
+    turned. Noise is each reading's own, so it also says which reading a command was told from.
     """
-    found, scales = [], []
-    for j in range(sent[0].shape[1]):
-        a = np.concatenate([np.diff(x[:, j], n=2) for x in sent])
-        b = np.concatenate([np.diff(y[:, j], n=2) for y in seen])
-        if a.std() > 0 and b.std() > 0:
-            found.append(float(np.corrcoef(a, b)[0, 1]))
-            scales.append(float(b.std() / a.std()))
-    return (float(np.median(found)), float(np.median(scales))) if found else (0.0, 1.0)
+    x = np.concatenate([np.diff(a, n=2, axis=0) for a in sent])
+    y = np.concatenate([np.diff(b, n=2, axis=0) for b in seen])
+    sx, sy = x.std(axis=0), y.std(axis=0)
+    power = np.outer(sx, sy)
+    r = (x - x.mean(axis=0)).T @ (y - y.mean(axis=0)) / len(x)
+    r = np.where(power > 0, r / np.where(power > 0, power, 1.0), 0.0)
+    m = len(r)
+    free = mapped and m == r.shape[1]
+    order = np.array(permutation(x, y).order) if free else np.arange(m)
+    rows = np.arange(m)
+    own = r[rows, order]
+    others = np.abs(r)
+    others[rows, order] = 0.0
+    moving = (sx > 0) & (sy[order] > 0)
+    signs = np.where(own > 0.3, -1, 1) if mapped else np.ones(m, int)
+    strength = -own * signs
+    return Corrected(
+        order=tuple(int(j) for j in order),
+        signs=tuple(int(k) for k in signs),
+        correlation=-float(np.median(strength[moving])) if moving.any() else 0.0,
+        scale=float(np.median(sy[order][moving] / sx[moving])) if moving.any() else 1.0,
+        margin=np.abs(own) - others.max(axis=1),
+    )

@@ -211,7 +211,7 @@ def angle_form(
       joints, commands, shift, orders, dt: as `quaternion_order`.
     """
     every = np.concatenate(list(angles))
-    evidence: dict[str, float] = {kind: 0.0 for kind in ANGLES}
+    evidence: dict[str, float] = dict.fromkeys(list[str](ANGLES), 0.0)
     evidence["euler_xyz"] -= 1.5
     evidence["ypr"] -= 1.5
     if float(np.linalg.norm(every, axis=1).max()) > np.pi + 0.05:

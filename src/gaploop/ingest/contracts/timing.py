@@ -89,7 +89,7 @@ def robot_lag(way: Way, dt: float) -> Stated:
     spread = float(np.sqrt(np.average((values - centre) ** 2, weights=weights)))
     own = float(np.median(widths)) / 4.0
     error = max(2.0 * max(spread, own) / np.sqrt(len(values)), 0.05)
-    value = {k: v * dt for k, v in (("seconds", centre), ("lo", centre - error),
+    value = {k: float(v * dt) for k, v in (("seconds", centre), ("lo", centre - error),
                                     ("hi", centre + error))}  # fmt: skip
     sure = 0.95 if len(values) >= 4 and spread < 1.0 else 0.7
     return Stated(value=value, source="inferred", confidence=sure)
