@@ -72,6 +72,17 @@ def meaning(
     return _answer(best, ways, dt, stated, spin)
 
 
+def retold(way: Way, episodes: Sequence[Episode], found: Layout) -> Way:
+    """The same way of reading commands, of other episodes; a correction's stays as it is."""
+    block = found.joints if way.space == "joint" else found.place
+    if found.action is None or block is None or way.mode == "correction":
+        return way
+    sent = tables(episodes, found.action)
+    sent = sent if way.space == "joint" else [a[:, :3] for a in sent]
+    sent = summed(sent) if way.mode == "rate" else sent
+    return replace(way, sent=sent, seen=tables(episodes, block))
+
+
 def _ways(space: str, sent: list[np.ndarray], seen: list[np.ndarray], *, mapped: bool) -> list[Way]:
     steps = summed(sent)
     found = [

@@ -8,7 +8,7 @@ import numpy as np
 
 from gaploop.core import UNKNOWN, Contract, Episode, Feature, Signal, Stated
 from gaploop.ingest.contracts import action, gripper, rotation, scale, timing
-from gaploop.ingest.contracts.layout import Block, Layout, layout, sample, tables
+from gaploop.ingest.contracts.layout import Block, Layout, layout, same_layout, sample, tables
 
 
 def infer(episodes: Sequence[Episode], declared: Contract | None = None) -> Contract:
@@ -60,13 +60,15 @@ def shifted(episodes: Sequence[Episode], declared: Contract | None = None) -> ti
     chosen = [episodes[i] for i in long]
     if len(chosen) < 4:
         return timing.Shifted(odd=(), lags=())
-    found = layout(chosen)
-    log_rate, _ = timing.rates(chosen)
+    some = sample(chosen)
+    found = layout(some)
+    log_rate, _ = timing.rates(some)
     dt = 1.0 / log_rate.value if log_rate.value else 1.0
-    joint, length = _unit(chosen, found.joints, stated), _unit(chosen, found.place, stated)
-    way = action.meaning(chosen, found, dt, joint, length).way
-    if way is None:
+    joint, length = _unit(some, found.joints, stated), _unit(some, found.place, stated)
+    way = action.meaning(some, found, dt, joint, length).way
+    if way is None or not same_layout(chosen, found):
         return timing.Shifted(odd=(), lags=())
+    way = action.retold(way, chosen, found)
     answer = timing.shifted(way, expected=_frames(stated.lag, dt))
     return replace(answer, odd=tuple(long[i] for i in answer.odd))
 

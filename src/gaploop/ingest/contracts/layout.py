@@ -10,7 +10,7 @@ from gaploop.core import Episode
 
 _GRIPPER = re.compile(r"grip|finger|jaw|claw", re.IGNORECASE)
 _PLACE = re.compile(r"(^|[._/])d?(?:elta_?)?(?:pos[._]?|p)?[xyz]$", re.IGNORECASE)
-_MOST = 20_000
+_MOST = 8_000
 """Rows an inference looks at; whole episodes are taken evenly until this many."""
 
 
@@ -38,7 +38,7 @@ class Layout:
 
 
 def sample(episodes: Sequence[Episode]) -> list[Episode]:
-    """Episodes spread over the set, of at most some 20,000 rows together, at least one."""
+    """Episodes spread over the set, of at most some 8,000 rows together, at least one."""
     rows = np.array([_rows(e) for e in episodes])
     keep = np.flatnonzero(rows >= 12)
     if not len(keep):
@@ -96,6 +96,12 @@ def layout(episodes: Sequence[Episode]) -> Layout:
         grip_command=command,
         grip_reading=reading,
     )
+
+
+def same_layout(episodes: Sequence[Episode], found: Layout) -> bool:
+    """Whether all episodes have what `found` is about, finite and in one width."""
+    blocks = (found.action, found.joints, found.place)
+    return all(_common(episodes, b.key) for b in blocks if b is not None)
 
 
 def _common(episodes: Sequence[Episode], key: str) -> bool:

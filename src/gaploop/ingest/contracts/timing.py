@@ -7,7 +7,7 @@ import numpy as np
 
 from gaploop.core import UNKNOWN, Episode, Stated
 from gaploop.ingest.contracts.action import Way
-from gaploop.signals import lag, rate
+from gaploop.signals import Lag, lag, rate
 
 _COLUMNS = 3
 """Commands asked for their lag, those that are followed best."""
@@ -65,8 +65,8 @@ def _spacing(values: np.ndarray) -> float:
 def robot_lag(way: Way, dt: float) -> Stated:
     """{seconds, lo, hi}: command to reading over episodes, with a 95 % interval.
 
-    Interval of the mean of what episodes and joints say, where they scatter more than each
-    says of itself; half a tenth of a frame at least.
+    Interval of the mean of what joints say, where they scatter more than each says of itself;
+    a tenth of a frame at least.
     """
     if way.mode == "correction":
         return UNKNOWN
@@ -74,10 +74,10 @@ def robot_lag(way: Way, dt: float) -> Stated:
     found, widths = [], []
     for a, b in list(zip(way.sent, way.seen, strict=True))[::stride]:
         for x, y in _asked(way, a, b):
-            one = lag(x, y, dt)
+            moved, one = _near(x, y)
             if one.ok and one.correlation > 0.5:
-                found.append(one.seconds / dt)
-                widths.append(max((one.hi - one.lo) / dt, 0.02))
+                found.append(one.seconds + moved)
+                widths.append(max(one.hi - one.lo, 0.02))
     if not found:
         return UNKNOWN
     values, weights = np.array(found), 1.0 / np.array(widths) ** 2
@@ -88,11 +88,23 @@ def robot_lag(way: Way, dt: float) -> Stated:
     centre = float(np.average(values, weights=weights))
     spread = float(np.sqrt(np.average((values - centre) ** 2, weights=weights)))
     own = float(np.median(widths)) / 4.0
-    error = max(2.0 * max(spread, own) / np.sqrt(len(values)), 0.05)
+    # episodes of one joint share its friction, so joints are what is independent
+    error = max(2.0 * max(spread, own) / np.sqrt(min(len(values), _COLUMNS)), 0.1)
     value = {k: float(v * dt) for k, v in (("seconds", centre), ("lo", centre - error),
                                     ("hi", centre + error))}  # fmt: skip
     sure = 0.95 if len(values) >= 4 and spread < 1.0 else 0.7
     return Stated(value=value, source="inferred", confidence=sure)
+
+
+def _near(sent: np.ndarray, seen: np.ndarray) -> tuple[int, Lag]:
+    """(frames, lag in frames beyond them): the fine search only about the coarse answer."""
+    coarse = _quick(sent, seen)
+    k = int(coarse) - 1 if np.isfinite(coarse) else 0
+    if k > 0 and len(sent) > 3 * k + 24:
+        one = lag(sent[: len(sent) - k], seen[k:], 1.0, longest=4.0)
+        if one.ok:
+            return k, one
+    return 0, lag(sent, seen, 1.0)
 
 
 def _mad(values: np.ndarray) -> float:
