@@ -136,7 +136,8 @@ def _sure(score: float, others: list[float]) -> float:
 def _mode(
     best: Way, dt: float, sure: float, stated: Stated, spin: float
 ) -> tuple[Stated, Stated, Stated]:
-    scale = JOINT_UNITS if best.space == "joint" else LENGTH_UNITS
+    turns = best.space == "joint" and stated.value not in LENGTH_UNITS
+    scale = JOINT_UNITS if turns else LENGTH_UNITS
     slopes = np.abs(best.fit.slopes[best.fit.weight])
     slope = float(np.exp(np.median(np.log(np.maximum(slopes, 1e-300)))))
     if best.mode == "absolute":

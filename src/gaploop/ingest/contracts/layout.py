@@ -10,6 +10,8 @@ from gaploop.core import Episode
 
 _GRIPPER = re.compile(r"grip|finger|jaw|claw", re.IGNORECASE)
 _PLACE = re.compile(r"(^|[._/])d?(?:elta_?)?(?:pos[._]?|p)?[xyz]$", re.IGNORECASE)
+_SHORTEST = 8
+"""Rows below which an episode says nothing."""
 _MOST = 8_000
 """Rows an inference looks at; whole episodes are taken evenly until this many."""
 
@@ -40,7 +42,7 @@ class Layout:
 def sample(episodes: Sequence[Episode]) -> list[Episode]:
     """Episodes spread over the set, of at most some 8,000 rows together, at least one."""
     rows = np.array([_rows(e) for e in episodes])
-    keep = np.flatnonzero(rows >= 12)
+    keep = np.flatnonzero(rows >= _SHORTEST)
     if not len(keep):
         return []
     stride = max(1, int(np.ceil(rows[keep].sum() / _MOST)))

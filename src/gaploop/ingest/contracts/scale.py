@@ -9,6 +9,8 @@ JOINT_UNITS: Final = {"rad": 1.0, "deg": 57.29577951308232, "ticks": 4096 / (2 *
 LENGTH_UNITS: Final = {"m": 1.0, "cm": 100.0, "mm": 1000.0}
 _RARE: Final = {"ticks": 0.15, "cm": 0.05, "mm": 0.3}
 """How common a unit is beside rad, deg and m."""
+_SLIDES: Final = 0.04
+"""Share of logs whose joints slide and are called joints all the same."""
 _SURE: Final = 0.995
 """No size of numbers alone makes surer than this."""
 
@@ -35,7 +37,12 @@ def joint_unit(values: np.ndarray) -> tuple[str | None, float]:
             arm = _log_normal(top / f, 1.6, 0.6) + _log_normal(middle / f, 1.0, 0.8)
             wheel = _log_normal(top / f, 10.0, 1.0) + _log_normal(middle / f, 10.0, 1.0)
             logs[unit] = float(np.logaddexp(arm, wheel + spins))
-    return _pick(logs)
+    for unit, f in LENGTH_UNITS.items():  # a joint may slide, too
+        slide = _log_normal(top / f, 0.4, 0.6) + _log_normal(middle / f, 0.25, 0.8)
+        logs[unit] = slide + np.log(_SLIDES if len(travel) <= 3 else _SLIDES / 10)
+    name, sure = _pick(logs)
+    # one or two columns may be anything
+    return name, min(sure, 0.9) if len(travel) <= 2 else sure
 
 
 def length_unit(values: np.ndarray) -> tuple[str | None, float]:
@@ -65,4 +72,4 @@ def _pick(logs: dict[str, float]) -> tuple[str | None, float]:
     best = int(np.argmax(weights))
     if weights[best] < strange:
         return None, 0.0
-    return names[best], min(float(weights[best]) / total, _SURE)
+    return names[best], float(min(weights[best] / total, _SURE))
