@@ -35,6 +35,8 @@ def said(contract: Contract, field: str) -> tuple[Any, float]:
         "role": action.role,
     }.get(field) or getattr(contract, field)
     value = stated.value
+    if field.endswith("unit") and isinstance(value, tuple):
+        value = value[0]  # one a column: a tool's place comes first, its turns have another
     if field == "role" and value is not None:
         value = value.rsplit("_", 1)[1]
     return value, stated.confidence

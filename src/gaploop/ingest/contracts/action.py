@@ -40,6 +40,8 @@ class Meaning:
     unit: Stated = UNKNOWN
     joint_map: Stated = UNKNOWN
     role: Stated = UNKNOWN
+    turns: str = "raw"
+    """Unit of a tool's turns in a delta: rad where its attitude turned by as much."""
     way: Way | None = None
 
 
@@ -121,6 +123,7 @@ def _answer(best: Way, ways: list[Way], dt: float, stated: Stated, spin: float) 
         unit=unit,
         joint_map=_map(best) if best.space == "joint" else UNKNOWN,
         role=_role(best),
+        turns="rad" if spin and abs(np.log(spin)) < 0.35 and mode.value == "delta" else "raw",
         way=best,
     )
 
