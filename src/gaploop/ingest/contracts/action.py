@@ -8,9 +8,11 @@ import numpy as np
 
 from gaploop.core import UNKNOWN, Episode, Stated
 from gaploop.ingest.contracts.layout import Layout, tables
-from gaploop.ingest.contracts.motion import Follows, corrected, follows, summed
+from gaploop.ingest.contracts.motion import Follows, coarse, corrected, follows, summed
 from gaploop.ingest.contracts.scale import JOINT_UNITS, LENGTH_UNITS
 
+_COARSE: Final = 0.02
+"""s that rows are averaged to in a quicker log: a servo's lag is told in tens of ms."""
 _GOOD: Final = 0.5
 """Share of a reading's variance a command may leave over and still be its command."""
 
@@ -28,6 +30,8 @@ class Way:
     seen: list[np.ndarray]
     scale: float = 1.0
     """Reading per command of a correction."""
+    stride: int = 1
+    """Rows of the log that a row of `sent` is the mean of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,13 +59,16 @@ def meaning(
     if found.action is None:
         return Meaning()
     sent = tables(episodes, found.action)
-    ways: list[Way] = []
+    stride = max(1, round(_COARSE / dt))
+    rows: dict[str, tuple[list[np.ndarray], list[np.ndarray]]] = {}
     if found.joints is not None and len(found.joints.columns) == sent[0].shape[1]:
-        ways += _ways("joint", sent, tables(episodes, found.joints), mapped=True)
+        rows["joint"] = sent, tables(episodes, found.joints)
     if found.place is not None and sent[0].shape[1] in (3, 6, 7):
-        place = tables(episodes, found.place)
-        ways += _ways("end_effector", [a[:, :3] for a in sent], place, mapped=False)
-    ways = [w for w in ways if w.fit.weight.any()]
+        rows["end_effector"] = [a[:, :3] for a in sent], tables(episodes, found.place)
+    ways = [
+        w for space, (a, b) in rows.items() for w in _ways(space, a, b, stride)
+        if w.fit.weight.any()
+    ]  # fmt: skip
     if not ways:
         return Meaning()
     best = min(ways, key=lambda w: w.fit.score)
@@ -70,8 +77,9 @@ def meaning(
     stated = joint if best.space == "joint" else length
     spin = 0.0
     if best.space == "end_effector" and best.mode == "rate":
-        spin = _spin(episodes, found, sent, best.fit.shift)
-    return _answer(best, ways, dt, stated, spin)
+        spin = _spin(episodes, found, sent, best.fit.shift * stride)
+    role = _role(best, *rows[best.space])
+    return replace(_answer(best, ways, dt, stated, spin), role=role)
 
 
 def retold(way: Way, episodes: Sequence[Episode], found: Layout) -> Way:
@@ -82,28 +90,31 @@ def retold(way: Way, episodes: Sequence[Episode], found: Layout) -> Way:
     sent = tables(episodes, found.action)
     sent = sent if way.space == "joint" else [a[:, :3] for a in sent]
     sent = summed(sent) if way.mode == "rate" else sent
-    return replace(way, sent=sent, seen=tables(episodes, block))
+    return replace(way, sent=sent, seen=tables(episodes, block), stride=1)
 
 
-def _ways(space: str, sent: list[np.ndarray], seen: list[np.ndarray], *, mapped: bool) -> list[Way]:
-    steps = summed(sent)
+def _ways(space: str, sent: list[np.ndarray], seen: list[np.ndarray], stride: int) -> list[Way]:
+    mapped = space == "joint"
+    places, steps, readings = (coarse(x, stride) for x in (sent, summed(sent), seen))
     found = [
-        Way(space=space, mode="absolute", sent=sent, seen=seen,
-            fit=follows(sent, seen, apart=False, mapped=mapped)),
-        Way(space=space, mode="rate", sent=steps, seen=seen,
-            fit=follows(steps, seen, apart=True, mapped=mapped)),
+        Way(space=space, mode="absolute", sent=places, seen=readings, stride=stride,
+            fit=follows(places, readings, apart=False, mapped=mapped)),
+        Way(space=space, mode="rate", sent=steps, seen=readings, stride=stride,
+            fit=follows(steps, readings, apart=True, mapped=mapped)),
     ]  # fmt: skip
     told = corrected(sent, seen, mapped=mapped)
     if told.correlation < -0.5:
         scale = 1.0 if abs(told.scale - 1.0) < 0.1 else told.scale
         placed = [b[:, list(told.order)] * np.array(told.signs) for b in seen]
         goal = [a * scale + b for a, b in zip(sent, placed, strict=True)]
+        goal, placed = coarse(goal, stride), coarse(placed, stride)
         # readings in the order and with the signs that their own noise gives away
         fit = follows(goal, placed, apart=False, mapped=False)
         fit = replace(fit, order=told.order, signs=told.signs, margin=4.0 * told.margin)
         found.append(
-            Way(space=space, mode="correction", sent=goal, seen=seen, fit=fit, scale=scale)
-        )
+            Way(space=space, mode="correction", sent=goal, seen=readings, stride=stride,
+                fit=fit, scale=scale)
+        )  # fmt: skip
     return found
 
 
@@ -122,7 +133,6 @@ def _answer(best: Way, ways: list[Way], dt: float, stated: Stated, spin: float) 
         reference=reference,
         unit=unit,
         joint_map=_map(best) if best.space == "joint" else UNKNOWN,
-        role=_role(best),
         turns="rad" if spin and abs(np.log(spin)) < 0.35 and mode.value == "delta" else "raw",
         way=best,
     )
@@ -254,18 +264,18 @@ def _map(best: Way) -> Stated:
     return _said(value, min(float(sure), 0.99))
 
 
-def _role(best: Way) -> Stated:
+def _role(best: Way, sent: list[np.ndarray], seen: list[np.ndarray]) -> Stated:
     """Whether commands are readings under another name."""
     if best.mode != "absolute":
         return _said("command", 0.95)
     order, signs = list(best.fit.order), np.array(best.fit.signs)
-    placed = [b[:, order] * signs for b in best.seen]
+    placed = [b[:, order] * signs for b in seen]
     for shift in range(4):
         same = [
             float(
                 np.mean(np.abs(a[: len(a) - shift] - b[shift:]) <= 1e-6 * (1 + np.abs(b[shift:])))
             )
-            for a, b in zip(best.sent, placed, strict=True)
+            for a, b in zip(sent, placed, strict=True)
         ]
         if np.mean(same) > 0.9:
             return _said("state", 0.99)

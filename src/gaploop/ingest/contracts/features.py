@@ -113,7 +113,7 @@ def _rotation(
     joints = None
     if found.joints is not None and factor:
         joints = [t / factor for t in tables(episodes, found.joints)]
-    shift = max(meant.way.fit.shift, 0) if meant.way else 0
+    shift = max(meant.way.fit.shift, 0) * meant.way.stride if meant.way else 0
     orders = (meant.joint_map.value["order"],) if meant.joint_map.value else ()
     if found.quaternion is None:
         return rotation.angle_form(

@@ -39,7 +39,7 @@ def infer(episodes: Sequence[Episode], declared: Contract | None = None) -> Cont
         "joint_map": meant.joint_map,
         "log_rate": log_rate,
         "control_rate": control_rate,
-        "lag": timing.robot_lag(meant.way, dt) if meant.way else UNKNOWN,
+        "lag": timing.robot_lag(meant.way, dt * meant.way.stride) if meant.way else UNKNOWN,
     }
     if meant.role.value == "state":  # readings under another name have no lag of their own
         answers["lag"] = answers["control_rate"] = UNKNOWN

@@ -7,7 +7,7 @@ import numpy as np
 
 from gaploop.signals import permutation
 
-FARTHEST = 15
+FARTHEST = 20
 """Frames a reading may trail its command."""
 _EARLIEST = -1
 _MOVES = 1e-9
@@ -97,6 +97,15 @@ def stacked(
         ys.append(y)
     x, y = np.concatenate(xs), np.concatenate(ys)
     return x - x.mean(axis=0), y - y.mean(axis=0)
+
+
+def coarse(rows: Sequence[np.ndarray], stride: int) -> list[np.ndarray]:
+    """Means of `stride` rows; commands and readings lose the same half of them."""
+    if stride == 1:
+        return list(rows)
+    return [
+        a[: len(a) // stride * stride].reshape(-1, stride, a.shape[1]).mean(axis=1) for a in rows
+    ]
 
 
 def summed(sent: Sequence[np.ndarray]) -> list[np.ndarray]:

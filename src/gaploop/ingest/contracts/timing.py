@@ -104,7 +104,7 @@ def _near(sent: np.ndarray, seen: np.ndarray) -> tuple[int, Lag]:
         one = lag(sent[: len(sent) - k], seen[k:], 1.0, longest=4.0)
         if one.ok:
             return k, one
-    return 0, lag(sent, seen, 1.0)
+    return 0, lag(sent, seen, 1.0, longest=20.0)
 
 
 def _mad(values: np.ndarray) -> float:
