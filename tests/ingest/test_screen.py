@@ -136,7 +136,7 @@ def test_inverted_sign() -> None:
     state = _state(_episode())
     state[:, 0] *= -1
     bad = _with(_episode(), "observation.state", values=state)
-    assert _codes(screen([bad]))["action_inverted"] == "error"
+    assert _codes(screen([bad]))["joint_sign"] == "error"
 
 
 def test_lag_is_measured() -> None:
@@ -148,7 +148,7 @@ def test_a_joint_held_by_an_obstacle_is_not_inverted() -> None:
     state = _state(_episode())
     state[40:] = state[40] - 0.05 * _episode().signals["action"].values[40:]
     found = screen([_with(_episode(), "observation.state", values=state)])
-    assert "action_inverted" not in _codes(found)
+    assert "joint_sign" not in _codes(found)
 
 
 def test_copies_under_another_clock_are_found_once() -> None:

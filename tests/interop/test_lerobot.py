@@ -123,7 +123,7 @@ def test_lerobot_opens_ours(lerobot: Path, tmp_path: Path) -> None:
 def test_we_read_lerobots(lerobot: Path, tmp_path: Path) -> None:
     run(lerobot, "write_with_lerobot.py", tmp_path / "d", home=tmp_path)
     dataset = open_dataset(tmp_path / "d")
-    assert dataset.info.cameras == ("observation.images.top",)
+    assert list(dataset.info.cameras) == ["observation.images.top"]
     assert (dataset.info.fps, dataset.info.robot, len(dataset)) == (30.0, "so101", 4)
     rng = np.random.default_rng(5)
     for index, episode in enumerate(read_dataset(tmp_path / "d")):

@@ -47,10 +47,12 @@ def linger(folder):
 """
 
 MAIN = """
-import sys
+import signal, sys
 from gaploop.run import Processes
 import helpers_of_run
 if __name__ == "__main__":
+    # a shell starts what it puts in the background with SIGINT ignored, and tests may run there
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         Processes(2).map(helpers_of_run.linger, [sys.argv[1]] * 4)
     except KeyboardInterrupt:

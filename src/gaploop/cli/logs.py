@@ -1,5 +1,7 @@
 """Verbs on logs: check, ingest, calibrate, diagnose. On a path they need no workcell."""
 
+import shutil
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -36,7 +38,7 @@ class Check:
         reports = [check(path) for path in self.paths]
         for path, report in zip(self.paths, reports, strict=True):
             out.say(f"{path}: {report.format}, {report.episodes} episodes, {report.frames} frames")
-            _findings(out, report.findings)
+            _findings(out, report.findings, report.episodes)
         out.say(f"next: gaploop diagnose {self.paths[0]}")
         many = [{"path": p, **asdict(r)} for p, r in zip(self.paths, reports, strict=True)]
         out.result(asdict(reports[0]) if len(reports) == 1 else {"reports": many})
@@ -66,7 +68,7 @@ class Ingest:
                 f"{path}: {len(episodes)} episodes, {len(screened.clean)} clean,"
                 f" {len(screened.quarantined)} quarantined"
             )
-            _findings(out, screened.findings)
+            _findings(out, screened.findings, len(episodes))
             shown.append({"path": path, "episodes": [e.id for e in episodes], "screen": screened})
         out.say(f"next: gaploop diagnose {self.paths[0]}")
         out.result({"read": shown})
@@ -191,13 +193,35 @@ def _contracts(paths: Sequence[Path], one: Path, other: Path, as_json: bool) -> 
 _WORST_FIRST = ("error", "warning", "info")
 
 
-def _findings(out: Console, findings: Sequence[Any]) -> None:
+def _findings(out: Console, findings: Sequence[Any], total: int) -> None:
     for finding in sorted(findings, key=lambda f: _WORST_FIRST.index(f.severity)):
-        out.say(f"  {finding.severity:<7} {finding.code}: {finding.message}")
+        _wrapped(out, f"  {finding.severity:<7} {finding.code}: {finding.message}")
+        which = [e for e in finding.episodes if isinstance(e, int)]
+        if which and len(which) < total:
+            _wrapped(out, f"          episodes: {_ranges(which)}")
         if finding.fix:
-            out.say(f"          fix: {finding.fix}")
+            _wrapped(out, f"          fix: {finding.fix}")
     if not findings:
         out.say("  nothing found")
+
+
+def _wrapped(out: Console, line: str) -> None:
+    width = max(60, min(shutil.get_terminal_size().columns, 120))
+    for part in textwrap.wrap(line, width, subsequent_indent=" " * 10, break_long_words=False):
+        out.say(part)
+
+
+def _ranges(numbers: Sequence[int], most: int = 12) -> str:
+    """`0-3, 7, 9-11`; after `most` stretches it says how many are left."""
+    found: list[list[int]] = []
+    for n in sorted(set(numbers)):
+        if found and n == found[-1][1] + 1:
+            found[-1][1] = n
+        else:
+            found.append([n, n])
+    shown = ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in found[:most])
+    rest = sum(b - a + 1 for a, b in found[most:])
+    return f"{shown} and {rest} more" if rest else shown
 
 
 def _files(paths: Sequence[Path]) -> list[Path]:

@@ -3,11 +3,12 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gaploop.core import Contract, Episode, InputError
+from gaploop.core import Contract, Episode
+from gaploop.ingest.checks import examine
 from gaploop.ingest.config import ScreenConfig
 from gaploop.ingest.findings import Finding, Screened
-from gaploop.ingest.formats import find_reader
-from gaploop.ingest.screen import screen
+from gaploop.ingest.screen import gather, ordered, screen
+from gaploop.ingest.source import Auditor, open_source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,58 +20,39 @@ class CheckReport:
     frames: int
     """Rows of the longest signal, summed over episodes."""
     findings: tuple[Finding, ...]
+    """Errors first. Episodes by index, from 0, in the order they are stored."""
     contract: Contract
     """Of the first episode; `contract_differs` says where others disagree."""
 
 
 def ingest(path: Path, config: ScreenConfig | None = None) -> tuple[list[Episode], Screened]:
-    """Every episode of a file or folder in any format that is read, and its screen.
+    """Every whole episode of a file or folder in any format that is read, and its screen.
 
     Raises:
-      InputError: for a path nobody reads, or that breaks while it is read.
+      InputError: for a path nobody reads, or that holds no whole episode.
     """
-    _, episodes = _read(path)
-    return episodes, screen(episodes, config)
+    source = open_source(path)
+    episodes = list(source.episodes())
+    screened = screen(episodes, config)
+    lost = gather((), (), [(i, s) for i, s in source.seen() if i < 0])
+    return episodes, replace(screened, findings=ordered([*lost, *screened.findings]))
 
 
 def check(path: Path, config: ScreenConfig | None = None) -> CheckReport:
-    """Read and screen a path; changes nothing.
+    """Read and screen a path in one pass; changes nothing, keeps no episode in memory.
 
     Raises:
-      InputError: for a path nobody reads, or that breaks while it is read.
+      InputError: for a path nobody reads, or that holds no whole episode.
     """
-    name, episodes = _read(path)
-    screened = screen(episodes, config)
-    contract = episodes[0].contract
-    # rates are measured an episode at a time and differ in the last digit
-    plain = replace(contract, log_rate=Contract().log_rate)
-    odd = [e for e in episodes if replace(e.contract, log_rate=Contract().log_rate) != plain]
-    findings = list(screened.findings)
-    if odd:
-        findings.append(
-            Finding(
-                code="contract_differs",
-                severity="warning",
-                episodes=tuple(e.id for e in odd),
-                feature="",
-                message=f"{len(odd)} of {len(episodes)} episodes state another contract than "
-                f"{episodes[0].source or 'the first'}, {odd[0].source or odd[0].id[:8]} among them",
-                fix="Check them apart; do not merge them before units and columns agree.",
-            )
-        )
+    source = open_source(path)
+    summary, seen = examine(source.batches(), config or ScreenConfig())
+    found = gather(summary.said, range(len(summary.said)), [*source.seen(), *seen])
+    if isinstance(source.reader, Auditor):
+        found += source.reader.audit(source.path)
     return CheckReport(
-        format=name,
-        episodes=len(episodes),
-        frames=sum(max((len(s.times) for s in e.signals.values()), default=0) for e in episodes),
-        findings=tuple(findings),
-        contract=contract,
+        format=source.reader.name,
+        episodes=len(summary.said),
+        frames=sum(summary.frames),
+        findings=ordered(found),
+        contract=source.contract or Contract(),
     )
-
-
-def _read(path: Path) -> tuple[str, list[Episode]]:
-    path = Path(path)
-    reader = find_reader(path)
-    episodes = list(reader.read(path))
-    if not episodes:
-        raise InputError(f"{path} holds no episode.", hint="Was the recorder stopped too early?")
-    return reader.name, episodes

@@ -13,6 +13,10 @@ class ScreenConfig:
     """Missing frames in a row from which a hole breaks replay."""
     rate_tolerance: float = 0.02
     """Share by which measured and declared rates may differ."""
+    drift_tolerance: float = 2e-4
+    """Share by which the clock of the stamps may run apart from the declared rate."""
+    idle_seconds: float = 2.0
+    """Shortest stretch without a command at either end that is reported, in s."""
     frozen_seconds: float = 0.5
     """Shortest stretch of equal readings that is reported, in s."""
     shortest: int = 10
@@ -26,5 +30,14 @@ class ScreenConfig:
 
     def __post_init__(self) -> None:
         at_least(self, "screen", 1, "gap_frames", "shortest")
-        at_least(self, "screen", 0, "rate_tolerance", "frozen_seconds", "long_lag")
+        at_least(
+            self,
+            "screen",
+            0,
+            "rate_tolerance",
+            "drift_tolerance",
+            "idle_seconds",
+            "frozen_seconds",
+            "long_lag",
+        )
         share(self, "screen", "short_share", "saturated_share")

@@ -14,11 +14,23 @@ QUARANTINE: Final[Mapping[str, str]] = {
     "fps_mismatch": "every lag and velocity would be scaled by the wrong rate",
     "frozen_signal": "the stream repeats old readings: a fit would explain a stop that never was",
     "unit_mismatch": "the numbers mean another quantity than the contract says",
-    "action_inverted": "a sign differs between command and reading",
+    "joint_sign": "a sign differs between command and reading",
+    "joint_swap": "two joints would be fitted to each other's commands",
     "duplicate_episode": "it would count twice",
     "episode_length": "too few frames for any test or fit",
 }
 """Code to the reason an error with it keeps an episode out. Warnings never do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """A finding in one episode, before equal ones are gathered."""
+
+    code: str
+    severity: Severity
+    feature: str
+    message: str
+    fix: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +39,9 @@ class Finding:
 
     code: str
     severity: Severity
-    episodes: tuple[str, ...]
-    """Ids of the episodes it was seen in."""
+    episodes: tuple[str, ...] | tuple[int, ...]
+    """The episodes it was seen in: ids from `screen`, indices from 0 from `check`. Empty
+    where it concerns the set as a whole."""
     feature: str
     """Feature key, with the column where it concerns one; empty for the whole episode."""
     message: str

@@ -3,13 +3,10 @@
 import re
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
 from gaploop.core import Episode
+from gaploop.ingest.checks import Said, batches, examine
 from gaploop.ingest.config import ScreenConfig
-from gaploop.ingest.findings import Finding, Screened
-from gaploop.ingest.integrity import Seen, integrity
-from gaploop.ingest.meaning import across, meaning
+from gaploop.ingest.findings import Finding, Screened, Seen
 
 _RANK = {"error": 0, "warning": 1, "info": 2}
 _SHOWN = 3
@@ -17,26 +14,20 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 def screen(episodes: Iterable[Episode], config: ScreenConfig | None = None) -> Screened:
-    """Integrity and timing tests on every episode, then comparisons between them.
+    """Tests on every episode, then comparisons between them.
 
     Quarantine is for what would mislead calibration (`findings.QUARANTINE` says why for
     each code). A quarantined episode is not lost: diagnosis reads it like any other.
     """
-    config = config or ScreenConfig()
     known = list(episodes)
     ids = [e.id for e in known]
-    seen: list[tuple[int, Seen]] = []
-    for i, episode in enumerate(known):
-        seen += [(i, s) for s in integrity(episode, config)]
-        seen += [(i, s) for s in meaning(episode, config)]
-    seen += list(across(known, config))
-    seen += list(_lengths(known, config))
-    findings = tuple(_gather(known, ids, seen))
+    summary, seen = examine(batches(known), config or ScreenConfig())
+    findings = ordered(gather(summary.said, ids, seen))
     # a copy shares its original's id: only copies under an id of their own can be kept out
     kept_out = {
         ids[i]
         for i, s in seen
-        if s.severity == "error"
+        if i >= 0
         and _finding(s, (ids[i],), s.message).quarantines
         and not (s.code == "duplicate_episode" and ids.index(ids[i]) != i)
     }
@@ -48,59 +39,49 @@ def screen(episodes: Iterable[Episode], config: ScreenConfig | None = None) -> S
     )
 
 
-def _lengths(episodes: Sequence[Episode], config: ScreenConfig) -> Iterable[tuple[int, Seen]]:
-    frames = [max((len(s.times) for s in e.signals.values()), default=0) for e in episodes]
-    if len(frames) < 4:
-        return
-    middle = float(np.median(frames))
-    for i, n in enumerate(frames):
-        if config.shortest <= n < config.short_share * middle:
-            yield (
-                i,
-                Seen(
-                    code="episode_length",
-                    severity="warning",
-                    feature="",
-                    message=f"{n} frames against a median of {middle:.0f}",
-                    fix="Cut short by a stop or a crash? See how it ended.",
-                ),
-            )
-
-
-def _gather(
-    episodes: Sequence[Episode], ids: Sequence[str], seen: Sequence[tuple[int, Seen]]
+def gather(
+    said: Sequence[Said], names: Sequence[str] | Sequence[int], seen: Sequence[tuple[int, Seen]]
 ) -> list[Finding]:
-    """Equal findings of several episodes become one; errors first."""
+    """Equal findings of several episodes become one.
+
+    names: what a finding calls each episode. An index below 0 means the set as a whole.
+    """
     groups: dict[tuple[str, str, str], list[tuple[int, Seen]]] = {}
     for i, s in seen:
         groups.setdefault((s.code, s.severity, s.feature), []).append((i, s))
-    found: list[Finding] = []
-    for group in groups.values():
-        members = list(dict.fromkeys(i for i, _ in group))
-        first = {}
-        for i, s in group:
-            first.setdefault(i, s)
-        same = {s.message for s in first.values()}
-        if len(same) == 1 and len(members) > 1:
-            every = len(members) == len(episodes)
-            count = "all episodes" if every else f"{len(members)} episodes"
-            said = f"{count}, {_where(episodes[members[0]], ids[members[0]])} among them: "
-            found.append(
-                _finding(
-                    group[0][1],
-                    tuple(dict.fromkeys(ids[i] for i in members)),
-                    said + same.pop(),
-                )
-            )
-            continue
-        parts = [f"{_where(episodes[i], ids[i])}: {first[i].message}" for i in members[:_SHOWN]]
+    return [_gathered(said, names, group) for group in groups.values()]
+
+
+def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Errors first, then by code and feature."""
+    return tuple(sorted(findings, key=lambda f: (_RANK[f.severity], f.code, f.feature)))
+
+
+def _gathered(
+    said: Sequence[Said], names: Sequence[str] | Sequence[int], group: list[tuple[int, Seen]]
+) -> Finding:
+    first: dict[int, Seen] = {}
+    for i, s in group:
+        first.setdefault(i, s)
+    members = [i for i in first if i >= 0]
+    named = tuple(dict.fromkeys(names[i] for i in members))
+    whole = list(dict.fromkeys(s.message for i, s in group if i < 0))
+    same = {first[i].message for i in members}
+    if whole:
+        rest = len(whole) - _SHOWN
+        message = "; ".join(whole[:_SHOWN]) + (f"; and {rest} more" if rest > 0 else "")
+    elif len(same) == 1 and len(members) > 1:
+        every = len(members) == len(said)
+        count = "all episodes" if every else f"{len(members)} episodes"
+        message = f"{count}, {_where(said, names, members[0])} among them: {same.pop()}"
+    else:
+        parts = [f"{_where(said, names, i)}: {first[i].message}" for i in members[:_SHOWN]]
         rest = len(members) - _SHOWN
         message = "; ".join(parts) + (f"; and {rest} more episodes" if rest > 0 else "")
-        found.append(_finding(group[0][1], tuple(dict.fromkeys(ids[i] for i in members)), message))
-    return sorted(found, key=lambda f: (_RANK[f.severity], f.code, f.feature))
+    return _finding(group[0][1], named, message)
 
 
-def _finding(seen: Seen, episodes: tuple[str, ...], message: str) -> Finding:
+def _finding(seen: Seen, episodes: tuple, message: str) -> Finding:
     message = f"{seen.feature}: {message}" if seen.feature else message  # it must stand alone
     return Finding(
         code=seen.code,
@@ -112,8 +93,10 @@ def _finding(seen: Seen, episodes: tuple[str, ...], message: str) -> Finding:
     )
 
 
-def _where(episode: Episode, identity: str) -> str:
-    if not episode.source:
-        return f"ep:{identity[:8]}"
-    names = [part.rsplit("/", 1)[-1] for part in episode.source.split(" + ")]
-    return _DIGEST.sub(lambda m: m[0][:8], " + ".join(names))
+def _where(said: Sequence[Said], names: Sequence[str] | Sequence[int], index: int) -> str:
+    source = said[index].source
+    if not source:
+        name = names[index]
+        return f"ep:{name[:8]}" if isinstance(name, str) else f"episode {name}"
+    names_ = [part.rsplit("/", 1)[-1] for part in source.split(" + ")]
+    return _DIGEST.sub(lambda m: m[0][:8], " + ".join(names_))

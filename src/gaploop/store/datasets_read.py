@@ -1,4 +1,4 @@
-"""Reads LeRobot v3.0 datasets, whoever wrote them. Whatever is wrong is an InputError."""
+"""Reads LeRobot v3.0 and v2.1 datasets, whoever wrote them. What is wrong is an InputError."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from gaploop.core.camera import Camera
 from gaploop.core.contract import Contract, Feature, declared
-from gaploop.core.episode import Episode
+from gaploop.core.episode import HELD, Episode
 from gaploop.core.errors import InputError
 from gaploop.core.label import Label
 from gaploop.core.signal import Signal
@@ -23,6 +24,10 @@ from gaploop.store.datasets_tables import (
     load_sidecar,
     load_tasks,
 )  # fmt: skip
+from gaploop.store.datasets_video import Videos, film, stills
+
+_HELD = ("intervention", "is_intervention", "complementary_info.is_intervention")
+"""Per-frame marks of a person at the controls, as LeRobot's recorders call them."""
 
 
 def read_dataset(path: str | Path, *, finite: bool = True) -> Iterator[Episode]:
@@ -52,10 +57,11 @@ class Dataset:
         """Use `open_dataset`."""
         self.info: DatasetInfo = load_info(root)
         self._finite = finite
-        self._tasks = load_tasks(root / layout.TASKS)
+        self._tasks = load_tasks(self.info)
         self._places = load_places(self.info)
         self._side = load_sidecar(self.info)
         self._starts, self._expected = file_of_each(self._places)
+        self._videos = Videos(self.info, self._places["length"])
         self._file: DataFile | None = None
 
     def __len__(self) -> int:
@@ -96,8 +102,9 @@ class Dataset:
         }
         task = int(rows["task_index"][0])
         if task not in self._tasks:
-            raise where.error(0, f"task {task} is not in {layout.TASKS}")
-        return self._episode(index, signals, self._tasks[task], where)
+            raise where.error(0, f"task {task} is not in the table of tasks")
+        episode = self._episode(index, signals, self._tasks[task], where)
+        return replace(episode, cameras=self._cameras(index, times, where))
 
     # -- inside -------------------------------------------------------------
 
@@ -122,6 +129,11 @@ class Dataset:
             times=times, values=values[:, 0] if meaning.scalar else values,
         )  # fmt: skip
 
+    def _cameras(self, index: int, times: np.ndarray, where: "Where") -> dict[str, Camera]:
+        films = {k: film(self._videos, k, index, times) for k in self._videos.keys}
+        rest = [k for k in self.info.cameras if k not in films]
+        return films | {k: stills(self.info, k, where.path, where.first, times) for k in rest}
+
     def _episode(
         self, index: int, signals: dict[str, Signal], text: str, where: "Where"
     ) -> Episode:
@@ -143,13 +155,17 @@ class Dataset:
 
     @cached_property
     def _contract(self) -> Contract:
-        """What info.json itself declares, and not more."""
-        features = tuple(Feature(key=k, columns=f.names) for k, f in self.info.features.items())
-        return Contract(features=features, log_rate=declared(self.info.fps))
+        return declared_by(self.info)
 
     @cached_property
     def _lines(self) -> "Lines":
         return Lines(self.info.path / layout.SIDECAR_EPISODES, len(self))
+
+
+def declared_by(info: DatasetInfo) -> Contract:
+    """What info.json itself declares, and not more."""
+    features = tuple(Feature(key=k, columns=f.names) for k, f in info.features.items())
+    return Contract(features=features, log_rate=declared(info.fps))
 
 
 def _foreign(
@@ -160,12 +176,29 @@ def _foreign(
         signals=signals, contract=contract, robot=info.robot, task=text, instruction=text,
         source=source,
     )  # fmt: skip
-    if "next.success" not in signals:
-        return episode
-    outcome = Label(
-        subject=episode.id,
-        key="outcome",
-        value={"success": bool(signals["next.success"].values.any())},
-        author="next.success",
-    )
-    return replace(episode, facts=(outcome,))
+    facts: list[Label] = []
+    if "next.success" in signals:
+        success = bool(signals["next.success"].values.any())
+        facts.append(
+            Label(
+                subject=episode.id, key="outcome", value={"success": success},
+                author="next.success",
+            )
+        )  # fmt: skip
+    for key in _HELD:
+        if key in signals:
+            facts += [
+                Label(subject=episode.id, key=HELD, value={"by": "a person"}, author=key, span=span)
+                for span in held_spans(signals[key])
+            ]
+    return replace(episode, facts=tuple(facts)) if facts else episode
+
+
+def held_spans(signal: Signal) -> list[tuple[float, float]]:
+    """(first, last) s of each stretch in which a person held the robot."""
+    held = np.concatenate([[False], np.ravel(signal.values) > 0, [False]])
+    edges = np.flatnonzero(np.diff(held.astype(np.int8)))
+    return [
+        (float(signal.times[a]), float(signal.times[b - 1]))
+        for a, b in zip(edges[::2], edges[1::2], strict=True)
+    ]

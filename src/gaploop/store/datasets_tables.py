@@ -1,6 +1,7 @@
 """The small tables of a dataset: tasks, episodes, and the sidecar's lines."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,21 +10,25 @@ import numpy as np
 
 from gaploop.core.errors import InputError
 from gaploop.core.label import Label
-from gaploop.store import codec
+from gaploop.store import codec, datasets_v21
 from gaploop.store import datasets_layout as layout
 from gaploop.store.arrow import pa, pq
 from gaploop.store.datasets_frames import numbers
 from gaploop.store.datasets_layout import DatasetInfo, reading
 from gaploop.store.datasets_sidecar import FORMAT, DatasetSidecar, EpisodeSidecar
 
-_PLACES = (
+PLACES = (
     "episode_index", "length", "dataset_from_index", "dataset_to_index",
     "data/chunk_index", "data/file_index",
 )  # fmt: skip
 
 
-def load_tasks(path: Path) -> dict[int, str]:
+def load_tasks(info: DatasetInfo) -> dict[int, str]:
     """Task index to text; the text is the index of a data frame, under whatever name."""
+    old = info.path / layout.OLD_TASKS
+    path = info.path / layout.TASKS
+    if info.version == layout.OLD or (old.is_file() and not path.is_file()):
+        return datasets_v21.load_tasks(old)
     with reading(path):
         table = pq.read_table(path, use_threads=False)
         texts = [
@@ -41,24 +46,40 @@ def load_tasks(path: Path) -> dict[int, str]:
 
 def load_places(info: DatasetInfo) -> np.ndarray:
     """(episodes,) structured array: where each episode lies. Checked against info.json."""
+    if info.version == layout.OLD:
+        places, folder = datasets_v21.places_of(info, PLACES), info.path / layout.OLD_EPISODES
+    else:
+        folder = info.path / "meta" / "episodes"
+        places = load_table(info, PLACES)
+    _check_places(info, places, folder)
+    return places
+
+
+def load_table(info: DatasetInfo, names: Sequence[str], real: Sequence[str] = ()) -> np.ndarray:
+    """(episodes,) columns of v3.0's episodes table, in order of the episodes.
+
+    names: integer columns; real: those of other numbers.
+
+    Raises:
+      InputError: when there is no table, or it lacks a column.
+    """
     folder = info.path / "meta" / "episodes"
     files = sorted(folder.glob("*/*.parquet"))
     if not files:
         raise InputError(f"{folder} holds no Parquet file.", hint="Copy the dataset again.")
+    kinds = [(n, np.int64) for n in names] + [(n, np.float64) for n in real]
     parts: list[np.ndarray] = []
     for path in files:
         with reading(path):
-            table = pq.read_table(
-                path, columns=list(_PLACES), use_threads=False, page_checksum_verification=True
-            )
-            part = np.empty(len(table), dtype=[(n, np.int64) for n in _PLACES])
-            for name in _PLACES:
+            # of read_table a name with dots would be a path into a struct
+            file: Any = pq.ParquetFile(path, page_checksum_verification=True)
+            table = file.read(columns=[n for n, _ in kinds], use_threads=False)
+            part = np.empty(len(table), dtype=kinds)
+            for name, _ in kinds:
                 part[name] = numbers(table, name, len(table), 1)[:, 0]
             parts.append(part)
-    places = np.concatenate(parts)
-    places = places[np.argsort(places["episode_index"], kind="stable")]
-    _check_places(info, places, folder)
-    return places
+    found = np.concatenate(parts)
+    return found[np.argsort(found["episode_index"], kind="stable")]
 
 
 def _check_places(info: DatasetInfo, places: np.ndarray, folder: Path) -> None:

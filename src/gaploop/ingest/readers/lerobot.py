@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gaploop.core.episode import Episode
+from gaploop.core.loss import Loss
+from gaploop.ingest.checks.batch import Batch
 
 
 class LeRobotReader:
@@ -35,3 +37,9 @@ class LeRobotReader:
         from gaploop.store.datasets import read_dataset  # loads pyarrow
 
         return read_dataset(path, finite=self.finite)
+
+    def batches(self, path: Path) -> Iterator[Batch | Loss]:
+        """The same as columns, with damage named and gone past; see `ingest.source.Columnar`."""
+        from gaploop.ingest.readers.lerobot_columns import read_columns  # loads pyarrow
+
+        return read_columns(path)

@@ -1,0 +1,42 @@
+"""What is wrong with the numbers of a set of episodes, in one pass over its frames.
+
+`examine` reads batches of whole episodes once. A few figures an episode are kept
+(`summary`, `following`), from which everything that compares episodes is decided at the
+end; what needs the frames themselves looks at each batch as it passes (`Watcher`).
+To add a check: a function over the summary, or a Watcher.
+"""
+
+from collections.abc import Iterable
+
+from gaploop.ingest.checks.agreeing import agreeing
+from gaploop.ingest.checks.batch import Batch, Said, Stream, batches
+from gaploop.ingest.checks.clocks import Clocks
+from gaploop.ingest.checks.copies import Copies
+from gaploop.ingest.checks.following import Followers
+from gaploop.ingest.checks.rotating import Rotations
+from gaploop.ingest.checks.stills import Stills
+from gaploop.ingest.checks.summary import Summary, summarise
+from gaploop.ingest.checks.takeovers import Takeovers
+from gaploop.ingest.checks.values import values
+from gaploop.ingest.config import ScreenConfig
+from gaploop.ingest.findings import Seen
+
+__all__ = ["Batch", "Said", "Stream", "Summary", "batches", "examine"]
+
+
+def examine(read: Iterable[Batch], config: ScreenConfig) -> tuple[Summary, list[tuple[int, Seen]]]:
+    """All findings as (episode index, what was seen), and the summary they rest on."""
+    clocks, copies, stills = Clocks(config), Copies(config), Stills(config)
+    turns, hands, followers = Rotations(config), Takeovers(config), Followers(config)
+    summary = summarise(read, [clocks, copies, stills, turns, hands, followers])
+    seen = [
+        *values(summary, config),
+        *clocks.say(summary.said),
+        *copies.say(summary.said),
+        *stills.say(summary.said),
+        *turns.say(),
+        *hands.say(),
+    ]
+    for following in followers.found:
+        seen += agreeing(following, config)
+    return summary, seen

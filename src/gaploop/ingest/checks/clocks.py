@@ -1,0 +1,144 @@
+"""Stamps: order, holes, rate, and clocks that run apart."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from gaploop.ingest.checks.batch import Batch, Stream
+from gaploop.ingest.checks.summary import Watcher
+from gaploop.ingest.findings import Seen
+from gaploop.signals import rate
+
+_GRID = 0.01
+"""Share of a period up to which a step is regular."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Clock:
+    """The stamps of one signal of one episode, where they are not simply regular."""
+
+    episode: int
+    key: str
+    hz: float
+    gap: tuple[float, float, int]
+    """Widest hole: where (s), how wide (s), frames lost."""
+    holes: int
+    backwards: tuple[int, float, int]
+    """First row out of order, its stamp, and how many."""
+    repeats: int
+
+
+class Clocks(Watcher):
+    """Keeps the rate of each episode and everything irregular."""
+
+    def __init__(self, config) -> None:
+        super().__init__(config)
+        self.odd: list[_Clock] = []
+        self.rates: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
+
+    def see(self, batch: Batch) -> None:
+        seen: set[tuple[int, int]] = set()
+        for stream in batch.streams.values():
+            clock = (id(stream.times), id(stream.bounds))
+            if clock not in seen:  # signals of one table share their stamps: say it once
+                seen.add(clock)
+                self._stamps(batch.first, stream)
+
+    def say(self, said) -> Iterator[tuple[int, Seen]]:
+        for clock in self.odd:
+            yield from ((clock.episode, s) for s in self._irregular(clock))
+        for key, parts in self.rates.items():
+            for index, hz in parts:
+                for e, found in zip(index, hz, strict=True):
+                    yield from self._rate(int(e), key, float(found), said[int(e)].rate)
+
+    # -- inside -------------------------------------------------------------
+
+    def _stamps(self, first: int, stream: Stream) -> None:
+        times, bounds = stream.times, stream.bounds
+        if not len(times):
+            return
+        steps = np.diff(times, prepend=times[:1])
+        inner = np.ones(len(times), bool)
+        inner[bounds[:-1][stream.lengths > 0]] = False
+        whole = steps[inner]
+        forward = whole[whole > 0]
+        typical = float(np.median(forward)) if len(forward) else 0.0
+        off = inner & ~(np.abs(steps - typical) <= _GRID * typical)
+        per = np.add.reduceat(off, bounds[:-1][stream.lengths > 0])
+        index = np.flatnonzero(stream.lengths > 0)
+        ends = bounds[1:][index] - 1
+        span = times[ends] - times[bounds[:-1][index]]
+        hz = np.divide(stream.lengths[index] - 1, span, out=np.zeros(len(index)), where=span > 0)
+        for e in index[per > 0]:
+            found = self._one(first + int(e), stream, times[stream.rows(int(e))])
+            hz[np.searchsorted(index, e)] = found.hz if not found.holes else 0.0
+            if found.holes or found.backwards[2] or found.repeats:
+                self.odd.append(found)
+        self.rates.setdefault(stream.key, []).append((first + index, hz))
+
+    def _one(self, episode: int, stream: Stream, times: np.ndarray) -> _Clock:
+        found = rate(times)
+        widest = max(found.gaps, key=lambda s: s.t1 - s.t0, default=None)
+        wide = (widest.t0, widest.t1 - widest.t0) if widest else (0.0, 0.0)
+        lost = round(wide[1] / found.period) - 1 if widest else 0
+        wrong = sorted((*found.backwards, *found.duplicates))
+        row = wrong[0] if wrong else 0
+        return _Clock(
+            episode=episode, key=stream.key, hz=found.hz, holes=len(found.gaps),
+            gap=(*wide, lost), repeats=len(found.duplicates),
+            backwards=(row, float(times[row]), len(found.backwards)),
+        )  # fmt: skip
+
+    def _irregular(self, clock: _Clock) -> Iterator[Seen]:
+        row, at, count = clock.backwards
+        if count or clock.repeats:
+            yield Seen(
+                code="timestamp_order",
+                severity="error",
+                feature=clock.key,
+                message=f"{count} stamps run backwards and {clock.repeats} repeat, "
+                f"the first in row {row} ({at:.3f} s)",
+                fix="Two episodes under one index, or two writers: split or drop the episode.",
+            )
+        if clock.holes:
+            start, wide, lost = clock.gap
+            yield Seen(
+                code="timestamp_gap",
+                severity="error" if lost >= self.config.gap_frames else "warning",
+                feature=clock.key,
+                message=f"{clock.holes} holes, the widest {1e3 * wide:.0f} ms "
+                f"(about {lost} frames) at {start:.3f} s",
+                fix="Replay only up to the hole, or record again.",
+            )
+
+    def _rate(
+        self, episode: int, key: str, hz: float, stated: float | None
+    ) -> Iterator[tuple[int, Seen]]:
+        if not stated or hz <= 0:
+            return
+        off = hz / stated - 1
+        if abs(off) > self.config.rate_tolerance:
+            yield (
+                episode,
+                Seen(
+                    code="fps_mismatch",
+                    severity="error",
+                    feature=key,
+                    message=f"declared {stated:g} Hz, stamps say {hz:.4g} Hz",
+                    fix="Correct the declared rate, or the stamps if made from a counter.",
+                ),
+            )
+        elif abs(off) > self.config.drift_tolerance:
+            yield (
+                episode,
+                Seen(
+                    code="clock_skew",
+                    severity="warning",
+                    feature=key,
+                    message=f"declared {stated:g} Hz, the clock of the stamps runs "
+                    f"{1e6 * off:+.0f} ppm from it",
+                    fix="Two clocks stamped this episode: take the recorder's for all signals.",
+                ),
+            )

@@ -1,0 +1,171 @@
+"""One pass over all batches: a few figures an episode and column, for every check to read.
+
+What follows is decided on these figures alone, so a set of any length needs memory for
+its summary and for one batch.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gaploop.ingest.checks.batch import Batch, Said, Stream, label, reduce
+from gaploop.ingest.config import ScreenConfig
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bad:
+    """Values of one column of one episode that are not finite."""
+
+    episode: int
+    label: str
+    code: str
+    """nan or inf."""
+    count: int
+    row: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Columns:
+    """One feature over the episodes that have it under the same column names."""
+
+    key: str
+    unit: str
+    columns: tuple[str, ...]
+    index: np.ndarray
+    """(E,) which episodes."""
+    length: np.ndarray
+    """(E,) frames."""
+    low: np.ndarray
+    """(d, E), as all below."""
+    high: np.ndarray
+    mean: np.ndarray
+    sd: np.ndarray
+    start: np.ndarray
+    """First reading."""
+    step: np.ndarray
+    """Root mean square change a frame."""
+    jump: np.ndarray
+    """Largest change from one frame to the next."""
+    jump_row: np.ndarray
+    """Row it leads to."""
+    still: np.ndarray
+    """Share of frames that repeat the one before."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return label(self.key, self.columns)
+
+    @property
+    def span(self) -> np.ndarray:
+        """(d,) typical travel of a column within an episode: median over episodes."""
+        return np.median(self.high - self.low, axis=1)
+
+
+@dataclass(slots=True)
+class Summary:
+    """Everything the checks decide on."""
+
+    said: list[Said] = field(default_factory=list[Said])
+    """By episode index."""
+    bad: list[Bad] = field(default_factory=list[Bad])
+    frames: list[int] = field(default_factory=list[int])
+    """Rows of each episode's longest signal."""
+    _parts: dict[tuple[str, str, tuple[str, ...]], list[dict[str, np.ndarray]]] = field(
+        default_factory=dict
+    )
+
+    def add(self, batch: Batch) -> None:
+        """Takes in one batch."""
+        self.said += batch.said
+        lengths = [s.lengths for s in batch.streams.values()]
+        longest = np.max(lengths, axis=0) if lengths else np.zeros(batch.episodes, int)
+        self.frames += longest.tolist()
+        for stream in batch.streams.values():
+            self._finite(batch, stream)
+            parts = self._parts.setdefault((stream.key, stream.unit, stream.columns), [])
+            parts.append(_figures(batch.first, stream))
+
+    @property
+    def features(self) -> list[Columns]:
+        """By key, then by first appearance."""
+        found = [
+            Columns(
+                key=key, unit=unit, columns=columns,
+                **{n: np.concatenate([p[n] for p in parts], axis=-1) for n in parts[0]},
+            )
+            for (key, unit, columns), parts in self._parts.items()
+        ]  # fmt: skip
+        return sorted(found, key=lambda c: c.key)
+
+    def _finite(self, batch: Batch, stream: Stream) -> None:
+        if stream.good is None:
+            return
+        for d, e in zip(*np.nonzero(reduce(np.add, ~stream.good, stream.bounds)), strict=True):
+            rows = stream.rows(int(e))
+            values = stream.raw[d, rows]
+            for code, test in (("nan", np.isnan), ("inf", np.isinf)):
+                at = np.flatnonzero(test(values))
+                if len(at):
+                    self.bad.append(
+                        Bad(
+                            episode=batch.first + int(e), label=stream.labels[d], code=code,
+                            count=len(at), row=int(at[0]),
+                            seconds=float(stream.times[rows][at[0]]),
+                        )
+                    )  # fmt: skip
+
+
+def summarise(batches: Iterable[Batch], watchers: Sequence["Watcher"] = ()) -> Summary:
+    """Reads all batches once; `watchers` see each as it passes."""
+    summary = Summary()
+    for batch in batches:
+        summary.add(batch)
+        for watcher in watchers:
+            watcher.see(batch)
+    return summary
+
+
+class Watcher:
+    """A check that needs the frames themselves."""
+
+    def __init__(self, config: ScreenConfig) -> None:
+        self.config = config
+
+    def see(self, batch: Batch) -> None:
+        """Called once a batch, in order."""
+        raise NotImplementedError
+
+
+def _figures(first: int, stream: Stream) -> dict[str, np.ndarray]:
+    """The arrays of `Columns`; single precision, since they are compared and not added up."""
+    full = np.flatnonzero(stream.lengths > 0)
+    bounds = stream.bounds
+    size = np.abs(stream.steps)
+    jump = reduce(np.maximum, size, bounds)
+    power = reduce(np.add, np.square(stream.steps), bounds)
+    still = reduce(np.add, size == 0, bounds) - 1  # the first row has no change by definition
+    moves = np.maximum(stream.lengths - 1, 1)
+    figures = {
+        "low": stream.low, "high": stream.high, "mean": stream.mean, "sd": stream.sd,
+        "start": stream.x[:, np.minimum(bounds[:-1], max(stream.x.shape[1] - 1, 0))]
+        if stream.x.shape[1] else np.zeros_like(jump),
+        "step": np.sqrt(power / moves), "jump": jump, "still": still / moves,
+    }  # fmt: skip
+    kept = {n: v[:, full].astype(np.float32) for n, v in figures.items()}
+    return {
+        **kept,
+        "index": first + full,
+        "length": stream.lengths[full],
+        "jump_row": _rows(size, jump, bounds)[:, full],
+    }
+
+
+def _rows(size: np.ndarray, jump: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+    """(d, E) row of the largest step, looked up only where it stands out from its fellows."""
+    typical = np.median(jump, axis=1, keepdims=True) if jump.size else jump
+    rows = np.zeros(jump.shape, dtype=np.int32)
+    for d, e in zip(*np.nonzero(jump > 3 * typical), strict=True):
+        rows[d, e] = int(np.argmax(size[d, bounds[e] : bounds[e + 1]]))
+    return rows
