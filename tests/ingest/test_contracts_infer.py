@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gaploop.core import Contract, Episode, Feature, Signal, declared
+from gaploop.core import Contract, Episode, Feature, Signal, Stated, declared
 from gaploop.ingest.contracts import infer, shifted
 from gaploop.ingest.contracts.gripper import CLOSED_HIGH, OPEN_HIGH, polarity
 from gaploop.ingest.contracts.rotation import angle_form, quaternion_order
@@ -91,6 +91,14 @@ def test_what_is_declared_stays() -> None:
     state = found.feature("observation.state")
     assert state is not None
     assert state.unit.value == "furlong"
+
+
+def test_what_is_assumed_gives_way_to_surer_inference() -> None:
+    p = pair(4, mode="absolute", space="joint", joints=True)
+    weak = Stated(value="velocity", source="assumed", confidence=0.6)
+    strong = Stated(value="velocity", source="assumed", confidence=0.999)
+    assert infer(p.episodes, replace(p.declared, action_mode=weak)).action_mode.value == "absolute"
+    assert infer(p.episodes, replace(p.declared, action_mode=strong)).action_mode == strong
 
 
 def test_silence_is_answered_with_silence() -> None:

@@ -30,7 +30,7 @@ UNITS = {"rad": 1.0, "deg": 57.29577951308232, "ticks": 4096 / 6.283185307179586
 """Joint unit to numbers a radian; ticks count from 2048 and are whole."""
 _TURNS = ("q0", "q1", "q2", "q3")
 LENGTHS = {"m": 1.0, "mm": 1000.0}
-OPEN_HIGH, CLOSED_HIGH = "high is open", "high is closed"
+OPEN_HIGH, CLOSED_HIGH = "1 = open", "1 = closed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

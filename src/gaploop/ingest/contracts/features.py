@@ -21,6 +21,13 @@ def said(value: Any, confidence: float) -> Stated:
     return Stated(value=value, source="inferred", confidence=round(float(confidence), 4))
 
 
+def open_to(stated: Stated, found: Stated) -> bool:
+    """Whether an inference may stand in place of what is stated."""
+    if stated.source == "assumed":
+        return found.value != stated.value and found.confidence > stated.confidence
+    return stated.source == "unknown"
+
+
 def filled(
     episodes: Sequence[Episode], stated: Contract, found: Layout, meant: action.Meaning,
     joint: Stated, length: Stated, dt: float,
@@ -90,7 +97,7 @@ def _action(
 
 
 def _filled(feature: Feature, guesses: dict[str, Stated]) -> Feature:
-    unsaid = {k: v for k, v in guesses.items() if getattr(feature, k).source == "unknown"}
+    unsaid = {k: v for k, v in guesses.items() if open_to(getattr(feature, k), v)}
     return replace(feature, **unsaid)
 
 

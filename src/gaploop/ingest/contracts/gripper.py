@@ -8,8 +8,8 @@ import numpy as np
 
 from gaploop.core import UNKNOWN, Stated
 
-OPEN_HIGH: Final = "high is open"
-CLOSED_HIGH: Final = "high is closed"
+OPEN_HIGH: Final = "1 = open"
+CLOSED_HIGH: Final = "1 = closed"
 _WIDEST: Final = 0.2
 """m: a reading that stays between 0 and this is a width."""
 

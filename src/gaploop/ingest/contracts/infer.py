@@ -7,13 +7,14 @@ import numpy as np
 
 from gaploop.core import UNKNOWN, Contract, Episode, Signal, Stated
 from gaploop.ingest.contracts import action, gripper, scale, timing
-from gaploop.ingest.contracts.features import filled, said
+from gaploop.ingest.contracts.features import filled, open_to, said
 from gaploop.ingest.contracts.layout import Block, Layout, layout, same_layout, sample, tables
 
 
 def infer(episodes: Sequence[Episode], declared: Contract | None = None) -> Contract:
     """The contract of one robot's episodes: what is declared stays, the rest is inferred.
 
+    What is only assumed, as a table of published sets assumes it, gives way to surer inference.
     Every inferred statement carries the probability that it is right; a field that the log
     cannot answer stays unknown.
 
@@ -45,7 +46,7 @@ def infer(episodes: Sequence[Episode], declared: Contract | None = None) -> Cont
         answers["lag"] = answers["control_rate"] = UNKNOWN
     answers["gripper_polarity"], answers["gripper_range"] = _gripper(chosen, found)
     features = filled(chosen, stated, found, meant, joint, length, dt)
-    unsaid = {k: v for k, v in answers.items() if getattr(stated, k).source == "unknown"}
+    unsaid = {k: v for k, v in answers.items() if open_to(getattr(stated, k), v)}
     return replace(stated, features=features, **unsaid)
 
 
