@@ -110,6 +110,9 @@ def test_a_runner_passes_what_fits_and_stops_at_the_rest() -> None:
     assert check_runner(policy(), ROBOT, Running(policy())) == 0.0
     with pytest.raises(ContractError, match="control_rate"):
         check_runner(policy(), replace(ROBOT, control_rate=declared(10.0)))
+    blind = replace(ROBOT, features=ROBOT.features[1:])
+    with pytest.raises(ContractError, match=r"observation\.state"):
+        check_runner(policy(), blind)
     with pytest.raises(ContractError, match="golden pair"):
         check_runner(policy(), ROBOT, Running(policy(), off=0.1))
     with pytest.raises(ContractError, match="normalised by"):

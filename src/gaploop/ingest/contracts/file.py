@@ -20,6 +20,7 @@ from gaploop.core import Contract, ContractError, InputError, PolicyContract
 from gaploop.core.protocols import Policy
 from gaploop.ingest.contracts import processors
 from gaploop.ingest.contracts.infer import infer
+from gaploop.policies import require_fit
 from gaploop.policies.decode import contract_from, contract_to
 from gaploop.policies.folder import CARD, read_contract
 from gaploop.policies.golden import check_golden
@@ -133,6 +134,7 @@ def check_runner(
     from gaploop.ingest.contracts.compare import require_agreement
 
     require_agreement(policy, robot, sure=sure)
+    require_fit(policy, robot)
     if running is None:
         return 0.0
     if running.contract.normaliser != policy.normaliser:
