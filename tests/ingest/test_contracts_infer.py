@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gaploop.core import Contract, Episode, Feature, Signal, Stated, declared
 from gaploop.ingest.contracts import infer, shifted
@@ -133,6 +135,45 @@ def test_noise_that_follows_nothing_stays_unknown() -> None:
     found = infer(episodes, Contract())
     assert found.action_mode.value is None
     assert found.joint_map.value is None
+
+
+@settings(deadline=None, max_examples=60)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_no_log_is_too_odd_to_be_asked(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    width = int(rng.choice([1, 3, 4, 6, 7, 8]))
+
+    def odd(key: str) -> Signal:
+        rows = int(rng.choice([0, 1, 5, 12, 30]))
+        values = rng.standard_normal((rows, width if rng.random() < 0.8 else width + 1))
+        kind = rng.integers(7)
+        if kind == 0:
+            values[rng.random(values.shape) < 0.1] = np.nan
+        elif kind == 1:
+            values = np.round(values)
+        elif kind == 2:
+            values = values * 1e30
+        elif kind == 3:
+            values[:] = 1.0
+        elif kind == 4 and values.shape[1] >= 4:
+            values[:, :4] /= np.linalg.norm(values[:, :4], axis=1, keepdims=True) + 1e-300
+        elif kind == 5:
+            values = values[:, :1].reshape(-1)
+        times = np.cumsum(rng.exponential(0.1, rows))
+        if rng.random() < 0.2:
+            times = times[::-1].copy()
+        names = (*(f"c{i}" for i in range(width - 1)), "gripper")
+        return Signal(name=key, columns=names if rng.random() < 0.7 else (), times=times,
+                      values=values)  # fmt: skip
+
+    keys = ["action", "observation.state", "observation.pose", "observation.gyro"]
+    episodes = [
+        Episode(signals={k: odd(k) for k in keys if rng.random() < 0.8})
+        for _ in range(int(rng.integers(1, 5)))
+    ]
+    found = infer(episodes, Contract())
+    assert all(0 <= getattr(found, f).confidence <= 1 for f in ("action_mode", "lag", "joint_map"))
+    shifted(episodes, Contract())
 
 
 @pytest.mark.slow

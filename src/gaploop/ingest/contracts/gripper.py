@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from gaploop.core import UNKNOWN, Stated
+from gaploop.ingest.contracts.motion import together
 
 OPEN_HIGH: Final = "1 = open"
 CLOSED_HIGH: Final = "1 = closed"
@@ -53,7 +54,7 @@ def _width(share: Sequence[np.ndarray], readings: Sequence[np.ndarray]) -> float
     y = np.concatenate(list(readings))
     if y.min() < -0.02 * _WIDEST or y.max() > _WIDEST or np.ptp(y) < 0.005:
         return 0.0
-    return float(np.clip(6.0 * np.corrcoef(np.concatenate(list(share)), y)[0, 1], -5.0, 5.0))
+    return float(np.clip(6.0 * together(np.concatenate(list(share)), y), -5.0, 5.0))
 
 
 def _stops(share: Sequence[np.ndarray], readings: Sequence[np.ndarray]) -> float:
@@ -82,13 +83,13 @@ def _stops(share: Sequence[np.ndarray], readings: Sequence[np.ndarray]) -> float
 def _shift(share: Sequence[np.ndarray], readings: Sequence[np.ndarray]) -> int:
     """Frames by which a reading trails its command, up or down: where they go together best."""
 
-    def together(k: int) -> float:
+    def follows(k: int) -> float:
         x = np.concatenate([c[: len(c) - k] for c in share])
         y = np.concatenate([r[k:] for r in readings])
-        return abs(float(np.corrcoef(x, y)[0, 1])) if x.std() > 0 and y.std() > 0 else 0.0
+        return abs(together(x, y))
 
     least = min(map(len, share))
-    return max(range(min(16, least - 2)), key=together)
+    return max(range(min(16, least - 2)), key=follows)
 
 
 def _plateaus(share: np.ndarray) -> list[tuple[int, int]]:

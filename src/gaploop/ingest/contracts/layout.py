@@ -7,11 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from gaploop.core import Episode
+from gaploop.ingest.contracts.motion import together
 
 _GRIPPER = re.compile(r"grip|finger|jaw|claw", re.IGNORECASE)
 _PLACE = re.compile(r"(^|[._/])d?(?:elta_?)?(?:pos[._]?|p)?[xyz]$", re.IGNORECASE)
 _SHORTEST = 8
 """Rows below which an episode says nothing."""
+_WIDEST = 512
+"""Columns above which a feature is a picture or a feature vector, not a robot."""
 _MOST = 8_000
 """Rows an inference looks at; whole episodes are taken evenly until this many."""
 
@@ -111,8 +114,10 @@ def _common(episodes: Sequence[Episode], key: str) -> bool:
     if any(s is None or s.values.dtype.kind not in "fiub" or not len(s.times) for s in signals):
         return False
     widths = {s.values.size // len(s.values) for s in signals if s is not None}
-    return len(widths) == 1 and all(
-        bool(np.isfinite(s.values).all()) for s in signals if s is not None
+    return (
+        len(widths) == 1
+        and 0 < max(widths) <= _WIDEST
+        and all(bool(np.isfinite(s.values).all()) for s in signals if s is not None)
     )
 
 
@@ -228,7 +233,7 @@ def _partner(
                 continue
             seen = np.concatenate(tables(episodes, Block(key=key, columns=(c,))))[:, 0]
             if len(seen) == len(sent) and seen.std() > 0 and sent.std() > 0:
-                r = max(abs(float(np.corrcoef(sent[: len(sent) - k], seen[k:])[0, 1]))
+                r = max(abs(together(sent[: len(sent) - k], seen[k:]))
                         for k in (1, 3, 6, 10))  # fmt: skip
                 found.append((r, Block(key=key, columns=(c,))))
     found.sort(key=lambda item: -item[0])

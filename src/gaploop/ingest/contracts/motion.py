@@ -99,6 +99,15 @@ def stacked(
     return x - x.mean(axis=0), y - y.mean(axis=0)
 
 
+def together(x: np.ndarray, y: np.ndarray) -> float:
+    """Correlation of two series (T,); 0 where one of them stands still."""
+    if len(x) < 2:
+        return 0.0
+    x, y = x - x.mean(), y - y.mean()
+    power = float(np.sqrt(float(x @ x) * float(y @ y)))
+    return float(x @ y) / power if power > 0 else 0.0
+
+
 def coarse(rows: Sequence[np.ndarray], stride: int) -> list[np.ndarray]:
     """Means of `stride` rows; commands and readings lose the same half of them."""
     if stride == 1:
