@@ -19,7 +19,15 @@ from gaploop.core import (
     PolicyContract,
     declared,
 )
-from gaploop.ingest.contracts import check_runner, compare, load, read_contract_file, write_contract
+from gaploop.ingest.contracts import (
+    check_runner,
+    compare,
+    load,
+    of_log,
+    read_contract_file,
+    write_contract,
+)
+from gaploop.policies import write_policy
 
 ROBOT = Contract(
     features=(
@@ -74,6 +82,40 @@ def test_a_robot_comes_back_as_it_was(tmp_path: Path) -> None:
     assert isinstance(back, Contract)
     assert compare(ROBOT, back) == ()
     assert compare(ROBOT, load(tmp_path)) == ()
+
+
+def test_what_training_writes_is_a_contract_file(tmp_path: Path) -> None:
+    folder = write_policy(tmp_path / "policy", b"a graph", policy())
+    alone = write_contract(tmp_path / "contract.json", policy())
+    assert compare(load(folder), load(alone)) == ()
+    assert compare(load(folder / "policy.json"), policy()) == ()
+
+
+def test_a_log_states_its_contract(tmp_path: Path) -> None:
+    t = np.arange(800) / 100
+
+    def wave(t: np.ndarray) -> np.ndarray:
+        return np.sin(3 * t) + 0.5 * np.sin(7.3 * t + 1) + 0.3 * np.sin(12.1 * t + 2)
+
+    noise = 0.02 * np.random.default_rng(0).standard_normal(800)
+    entries = [
+        {"timestamp": float(a), "goal_position": float(b), "position": float(c)}
+        for a, b, c in zip(t, wave(t), wave(t - 0.06) + noise, strict=True)
+    ]
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps({"kp": 1, "motor": "m", "entries": entries}))
+    found = of_log(path)
+    assert found.action_mode == declared("absolute")  # its reader says so
+    assert found.joint_map.source == "inferred"
+    assert abs(found.lag.value["seconds"] - 0.06) < 0.01
+    assert compare(load(path), load(path)) == ()
+    with pytest.raises(InputError, match="no log or dataset"):
+        load(write(tmp_path / "x.txt", "nothing"))
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,21 @@ def load(path: Path) -> Either:
         return processors.read_processors(path)
     if path.is_file() and path.suffix == ".json" and b'"gaploop.contract/' in _head(path):
         return read_contract_file(path)
-    return _of_log(path)
+    return of_log(path)
+
+
+def of_log(path: Path) -> Contract:
+    """The contract of a log or dataset: declared where it is, inferred from its first episodes.
+
+    Raises:
+      InputError: for a path nobody reads, or that holds no whole episode.
+    """
+    from itertools import islice
+
+    from gaploop.ingest.source import open_source
+
+    episodes = list(islice(open_source(path).episodes(), _EPISODES))
+    return infer(episodes, episodes[0].contract)
 
 
 def check_runner(
@@ -153,17 +167,6 @@ def _robot(contract: Contract) -> PolicyContract:
         contract=contract, inputs=tuple(f.key for f in contract.features), columns=columns,
         history=1, chunk=1, execute=1, normaliser="",
     )  # fmt: skip
-
-
-def _of_log(path: Path) -> Contract:
-    from itertools import islice
-
-    from gaploop.ingest.formats import find_reader
-
-    episodes = list(islice(find_reader(path).read(path), _EPISODES))
-    if not episodes:
-        raise InputError(f"{path} holds no episode, so it says nothing about a contract.")
-    return infer(episodes, episodes[0].contract)
 
 
 def _bytes(path: Path) -> bytes:
