@@ -2,6 +2,7 @@
 
 import shutil
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -193,14 +194,26 @@ def _contracts(paths: Sequence[Path], one: Path, other: Path, as_json: bool) -> 
 _WORST_FIRST = ("error", "warning", "info")
 
 
+_SHOWN = 4
+"""Findings of one kind that are printed; a set may have a hundred columns at rest."""
+
+
 def _findings(out: Console, findings: Sequence[Any], total: int) -> None:
+    told: Counter[tuple[str, str]] = Counter()
     for finding in sorted(findings, key=lambda f: _WORST_FIRST.index(f.severity)):
+        kind = (finding.severity, finding.code)
+        told[kind] += 1
+        if told[kind] > _SHOWN:
+            continue
         _wrapped(out, f"  {finding.severity:<7} {finding.code}: {finding.message}")
         which = [e for e in finding.episodes if isinstance(e, int)]
         if which and len(which) < total:
             _wrapped(out, f"          episodes: {_ranges(which)}")
         if finding.fix:
             _wrapped(out, f"          fix: {finding.fix}")
+    for (severity, code), count in told.items():
+        if count > _SHOWN:
+            out.say(f"  {severity:<7} {code}: {count - _SHOWN} more features, see --json")
     if not findings:
         out.say("  nothing found")
 

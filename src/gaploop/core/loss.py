@@ -1,11 +1,11 @@
-"""What a damaged log no longer holds, counted."""
+"""What could not be read of a log, counted."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:
-    """One place where a log is damaged. What is whole beside it was read."""
+    """One place where a log is damaged or not understood. What is whole beside it was read."""
 
     source: str
     """File, with row, offset or episode where that is known."""
@@ -19,6 +19,8 @@ class Loss:
     """Bytes of the file that belong to no whole record."""
     reason: str
     """What is wrong, in one sentence without a full stop."""
+    damaged: bool = True
+    """False where the file is whole and gaploop does not know this part of it."""
 
     def __str__(self) -> str:
         gone = "an unknown number" if self.lost is None else str(self.lost)

@@ -124,6 +124,14 @@ def open_source(path: Path) -> Source:
 
 
 def _damage(loss: Loss) -> Seen:
+    if not loss.damaged:
+        return Seen(
+            code="not_read",
+            severity="warning",
+            feature="",
+            message=str(loss),
+            fix="The file is whole, this part of it is not understood; all else was read.",
+        )
     return Seen(
         code="truncated_file",
         severity="error",

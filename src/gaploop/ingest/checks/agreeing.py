@@ -4,12 +4,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gaploop.ingest.checks.following import Following
+from gaploop.ingest.checks.following import TRIALS, Following
 from gaploop.ingest.checks.odd import middle, odd_ones
 from gaploop.ingest.config import ScreenConfig
 from gaploop.ingest.findings import Seen, Severity
 
 _FOLLOWS = 0.8
+_CERTAIN = 0.9
+_WORSE = 0.15
+"""Mean log(1 - r^2) by which the usual lag must be worse than an episode's own."""
 _MIRRORS = -0.8
 _OVER, _UNDER = 5.0, 1 / 25
 _FULL = 0.25
@@ -178,6 +181,11 @@ def _lags(f: Following, config: ScreenConfig) -> Iterator[tuple[int, Seen]]:
     period = float(np.median(f.period))
     frames = np.where(known, f.lag / f.period, np.nan)
     odd, centre = odd_ones(frames, 0.75, worse=lambda v: v if v >= 0 else 100.0 - v)
+    # noise has a lag at which it looks most alike, too
+    odd &= np.nanmax(np.abs(np.nan_to_num(f.correlation)), axis=0) > _CERTAIN
+    # and motion that repeats has several: the usual one must explain this episode badly
+    usual = np.clip(np.rint(centre if np.isfinite(centre) else 0) - TRIALS[0], 0, len(TRIALS) - 1)
+    odd &= f.profile[int(usual)] - f.profile.min(axis=0) > _WORSE
     middle = 1e3 * float(np.median(f.lag[known & ~odd])) if (known & ~odd).any() else 0.0
     low, high = np.percentile(1e3 * f.lag[known & ~odd], [25, 75])
     slow = middle > 1e3 * config.long_lag

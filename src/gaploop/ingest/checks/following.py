@@ -12,8 +12,11 @@ from gaploop.ingest.checks.summary import Watcher
 
 _LEAD, _LONGEST = 8, 24
 """Frames a reading may be stamped before or after its command."""
+TRIALS = np.arange(-_LEAD, _LONGEST + 1)
+"""Frames from command to reading that are tried."""
 _FOR_LAG = 4
 """Pairs that the lag is taken from: the ones that follow best."""
+_MIRRORED = 0.97
 _SHORTEST = _LEAD + _LONGEST + 8
 _FINE = 0.02
 """s; faster logs are averaged to about this period before lags are looked for."""
@@ -40,8 +43,10 @@ class Following:
     """(E,) s between the frames that were compared."""
     lag: np.ndarray
     """(E,) s from command to reading, negative where the reading comes first."""
+    profile: np.ndarray
+    """(L, E) how badly each lag of `TRIALS` explains the readings: mean of log(1 - r^2)."""
     correlation: np.ndarray
-    """At that lag."""
+    """At the best lag."""
     gain: np.ndarray
     """Reading per command."""
     offset: np.ndarray
@@ -161,7 +166,7 @@ def _compare(
     inner[at >= counts[:, None] - _LEAD] = 0
     names = [command.columns[a] for a in sent_of]
     choice = _choice(sent, seen, set(grippers(names)))
-    lag = _lags(sent[choice], seen[choice], inner)
+    lag, profile = _lags(sent[choice], seen[choice], inner)
     whole = np.rint(np.nan_to_num(lag)).astype(int)
     shifted = np.take_along_axis(sent, np.clip(at - whole[:, None], 0, longest - 1)[None], axis=2)
     correlation, gain = _fit(shifted, seen, inner)
@@ -170,6 +175,7 @@ def _compare(
         "index": batch.first + usable,
         "period": np.full(len(usable), period),
         "lag": lag * period,
+        "profile": profile.astype(np.float32),
         "correlation": correlation,
         "gain": gain,
         "offset": means[1] - means[0],
@@ -224,19 +230,22 @@ def _fit(x: np.ndarray, y: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np
         )
 
 
-def _lags(sent: np.ndarray, seen: np.ndarray, inner: np.ndarray) -> np.ndarray:
+def _lags(sent: np.ndarray, seen: np.ndarray, inner: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(E,) frames at which the readings are explained best, to a fraction; NaN if nothing moves.
 
     The mean over pairs of log(1 - correlation^2) is the profile log likelihood of one
-    shared lag; a parabola through its minimum gives the fraction.
+    shared lag, given beside it, (L, E); a parabola through its minimum gives the fraction.
     """
-    trial = np.arange(-_LEAD, _LONGEST + 1)
+    trial = TRIALS
     first, last = _LONGEST + 1, sent.shape[2] - _LEAD
     mask, still = inner[:, first:last], seen[:, :, first:last]
     profile = np.empty((len(trial), sent.shape[1]))
     for k, shift in enumerate(trial):
         r = _fit(sent[:, :, first - shift : last - shift], still, mask)[0]
-        profile[k] = np.mean(np.log1p(-np.minimum(np.nan_to_num(r) ** 2, 0.999999)), axis=0)
+        r = np.nan_to_num(r)
+        # half a period late a swing mirrors its command: a mirror has to explain clearly more
+        share = np.minimum(r**2, 0.999999) * np.where(r < 0, _MIRRORED, 1.0)
+        profile[k] = np.mean(np.log1p(-share), axis=0)
     best = np.argmin(profile, axis=0)
     inside = np.clip(best, 1, len(trial) - 2)
     e = np.arange(profile.shape[1])
@@ -246,7 +255,7 @@ def _lags(sent: np.ndarray, seen: np.ndarray, inner: np.ndarray) -> np.ndarray:
     found = trial[inside] + np.clip(part, -0.5, 0.5)
     # no relation, or a minimum at the edge: no answer
     lost = (profile[best, e] > -0.7) | (best == 0) | (best == len(trial) - 1)
-    return np.where(lost, np.nan, found)
+    return np.where(lost, np.nan, found), profile
 
 
 def _crossings(

@@ -10,6 +10,8 @@ from gaploop.ingest.checks.summary import Watcher
 from gaploop.ingest.findings import Seen
 
 _OFF_NORM = 0.01
+_APART = 2.0
+"""How many times farther off than nearly all others the turned episodes must lie."""
 _SURE = 3.0
 """How many times nearer the turned order must lie than the stored one."""
 
@@ -99,14 +101,20 @@ def _orders(
 
 
 def _turned(sizes: np.ndarray) -> np.ndarray:
-    """(E,) mask of episodes nearer to the others when turned by one place."""
+    """(E,) mask of episodes nearer to the others when turned by one place.
+
+    Only where the others lie together: of a thing that tumbles freely any order looks
+    like any other.
+    """
     reference = _middle(sizes)
+    straight = np.abs(sizes - reference[:, None]).sum(axis=0)
     mask = np.zeros(sizes.shape[1], dtype=bool)
     for turn in (1, -1):
-        straight = np.abs(sizes - reference[:, None]).sum(axis=0)
         shifted = np.abs(np.roll(sizes, turn, axis=0) - reference[:, None]).sum(axis=0)
         mask |= (straight > _SURE * shifted) & (straight > 0.1)
-    return mask
+    rest = straight[~mask]
+    apart = len(rest) > 0 and np.median(straight[mask]) > _APART * np.quantile(rest, 0.9)
+    return mask if mask.any() and apart else np.zeros_like(mask)
 
 
 def _middle(sizes: np.ndarray) -> np.ndarray:
