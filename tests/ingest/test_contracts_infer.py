@@ -103,6 +103,26 @@ def test_what_is_assumed_gives_way_to_surer_inference() -> None:
     assert infer(p.episodes, replace(p.declared, action_mode=strong)).action_mode == strong
 
 
+def test_nothing_follows_a_torque_as_it_follows_a_place() -> None:
+    p = pair(4, mode="absolute", space="joint", joints=True)
+    found = infer(p.episodes, replace(p.declared, action_mode=declared("torque")))
+    assert found.lag.value is None
+    assert found.joint_map.value is None
+    tool = infer(p.episodes, replace(p.declared, action_space=declared("end_effector")))
+    assert tool.joint_map.value is None
+
+
+def test_measured_turns_tell_the_order_of_a_quaternion() -> None:
+    attitudes, _ = chain("xyzw")
+    rates = [
+        np.vstack([np.zeros(3), 20.0 * vectors(ordered(q, "xyzw"), 1, body=True)])
+        for q in attitudes
+    ]
+    found = quaternion_order(attitudes, rates=rates)
+    assert found.value == "xyzw"
+    assert found.confidence > 0.9
+
+
 def test_silence_is_answered_with_silence() -> None:
     times = np.arange(50) / 10.0
     still = {

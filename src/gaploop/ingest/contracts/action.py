@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from gaploop.core import UNKNOWN, Episode, Stated
+from gaploop.core import UNKNOWN, Contract, Episode, Stated
 from gaploop.ingest.contracts.layout import Layout, tables
 from gaploop.ingest.contracts.motion import Follows, coarse, corrected, follows, summed
 from gaploop.ingest.contracts.scale import JOINT_UNITS, LENGTH_UNITS
@@ -50,11 +50,13 @@ class Meaning:
 
 
 def meaning(
-    episodes: Sequence[Episode], found: Layout, dt: float, joint: Stated, length: Stated
-) -> Meaning:
+    episodes: Sequence[Episode], found: Layout, dt: float, joint: Stated, length: Stated,
+    stated: Contract | None = None,
+) -> Meaning:  # fmt: skip
     """Reads `action` in every way that its width allows and says which one the log follows.
 
-    joint, length: units of joint readings and of places.
+    joint, length: units of joint readings and of places. stated: its declared space and mode
+    leave out the other ways; nothing follows a torque the way it follows a place.
     """
     if found.action is None:
         return Meaning()
@@ -67,19 +69,33 @@ def meaning(
         rows["end_effector"] = [a[:, :3] for a in sent], tables(episodes, found.place)
     ways = [
         w for space, (a, b) in rows.items() for w in _ways(space, a, b, stride)
-        if w.fit.weight.any()
+        if w.fit.weight.any() and _allowed(w, stated)
     ]  # fmt: skip
     if not ways:
         return Meaning()
     best = min(ways, key=lambda w: w.fit.score)
     if np.exp(best.fit.score) > _GOOD:
         return Meaning()
-    stated = joint if best.space == "joint" else length
+    unit = joint if best.space == "joint" else length
     spin = 0.0
     if best.space == "end_effector" and best.mode == "rate":
         spin = _spin(episodes, found, sent, best.fit.shift * stride)
     role = _role(best, *rows[best.space])
-    return replace(_answer(best, ways, dt, stated, spin), role=role)
+    return replace(_answer(best, ways, dt, unit, spin), role=role)
+
+
+def _allowed(way: Way, stated: Contract | None) -> bool:
+    """Whether a way agrees with what is declared of space and mode."""
+    if stated is None:
+        return True
+    space, mode = stated.action_space, stated.action_mode
+    known = space.source == "declared" and space.value in ("joint", "end_effector")
+    if known and way.space != space.value:
+        return False
+    if mode.source != "declared":
+        return True
+    modes = {"absolute": ("absolute",), "delta": ("rate", "correction"), "velocity": ("rate",)}
+    return way.mode in modes.get(str(mode.value), ())
 
 
 def retold(way: Way, episodes: Sequence[Episode], found: Layout) -> Way:

@@ -1,6 +1,6 @@
 """What is known of each feature: role, unit a column, form of its rotation."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -40,7 +40,7 @@ def filled(
     for key, signal in episodes[0].signals.items():
         known.setdefault(key, Feature(key=key, columns=signal.columns))
     widths = {k: s.values.size // max(len(s.values), 1) for k, s in episodes[0].signals.items()}
-    turn = _rotation(episodes, found, meant, joint, dt)
+    turn = _rotation(episodes, found, meant, joint, dt, _spin(episodes, known))
     turning = found.quaternion or found.angles
     guesses: dict[str, dict[str, Stated]] = {}
     for key in {b.key for b in (found.joints, found.place, turning) if b}:
@@ -102,8 +102,9 @@ def _filled(feature: Feature, guesses: dict[str, Stated]) -> Feature:
 
 
 def _rotation(
-    episodes: Sequence[Episode], found: Layout, meant: action.Meaning, joint: Stated, dt: float
-) -> Stated:
+    episodes: Sequence[Episode], found: Layout, meant: action.Meaning, joint: Stated, dt: float,
+    rates: list[np.ndarray] | None,
+) -> Stated:  # fmt: skip
     turning = found.quaternion or found.angles
     if turning is None:
         return UNKNOWN
@@ -127,18 +128,19 @@ def _rotation(
             tables(episodes, turning), joints, commands, shift=shift, orders=orders, dt=dt
         )
     return rotation.quaternion_order(
-        tables(episodes, turning), joints, commands, _spin(episodes), shift=shift, orders=orders,
+        tables(episodes, turning), joints, commands, rates, shift=shift, orders=orders,
         dt=dt,
     )  # fmt: skip
 
 
-def _spin(episodes: Sequence[Episode]) -> list[np.ndarray] | None:
-    """Angular velocities, where a feature of three columns is named so."""
+def _spin(episodes: Sequence[Episode], known: Mapping[str, Feature]) -> list[np.ndarray] | None:
+    """Angular velocities: three columns that are stated, or named, to be that."""
     for key in sorted(episodes[0].signals):
-        if key.startswith("observation.") and ("angular_vel" in key or "gyro" in key):
-            values = [e.signals[key].values for e in episodes if key in e.signals]
-            if len(values) == len(episodes) and all(
-                v.ndim == 2 and v.shape[1] == 3 for v in values
-            ):
-                return [np.asarray(v, float) for v in values]
+        role = str(known[key].role.value) if key in known else ""
+        named = key.startswith("observation.") and ("angular_vel" in key or "gyro" in key)
+        if not named and "angular_velocity" not in role:
+            continue
+        values = [e.signals[key].values for e in episodes if key in e.signals]
+        if len(values) == len(episodes) and all(v.ndim == 2 and v.shape[1] == 3 for v in values):
+            return [np.asarray(v, float) for v in values]
     return None

@@ -32,7 +32,7 @@ def infer(episodes: Sequence[Episode], declared: Contract | None = None) -> Cont
     log_rate, control_rate = timing.rates(chosen)
     dt = 1.0 / log_rate.value if log_rate.value else 1.0
     joint, length = _units(chosen, found, stated)
-    meant = action.meaning(chosen, found, dt, joint, length)
+    meant = action.meaning(chosen, found, dt, joint, length, stated)
     answers: dict[str, Stated] = {
         "action_space": meant.space,
         "action_mode": meant.mode,
@@ -66,7 +66,7 @@ def shifted(episodes: Sequence[Episode], declared: Contract | None = None) -> ti
     log_rate, _ = timing.rates(some)
     dt = 1.0 / log_rate.value if log_rate.value else 1.0
     joint, length = _units(some, found, stated)
-    way = action.meaning(some, found, dt, joint, length).way
+    way = action.meaning(some, found, dt, joint, length, stated).way
     if way is None or not same_layout(chosen, found):
         return timing.Shifted(odd=(), lags=())
     way = action.retold(way, chosen, found)

@@ -9,11 +9,11 @@ from gaploop.core import UNKNOWN, Episode, Stated
 from gaploop.ingest.contracts.action import Way
 from gaploop.signals import Lag, lag, rate
 
-_COLUMNS = 3
+_COLUMNS = 5
 """Commands asked for their lag, those that are followed best."""
 _FARTHEST, _AHEAD = 26, 14
 """Frames a stored action may stand early or late by, the robot's own lag included."""
-_ASKED = 8
+_ASKED = 6
 """Episodes asked for the lag of a robot."""
 
 
@@ -71,9 +71,11 @@ def robot_lag(way: Way, dt: float) -> Stated:
     if way.mode == "correction":
         return UNKNOWN
     stride = max(1, len(way.sent) // _ASKED)
-    found, widths = [], []
+    found, widths, most = [], [], 1
     for a, b in list(zip(way.sent, way.seen, strict=True))[::stride]:
-        for x, y in _asked(way, a, b):
+        asked = _asked(way, a, b)
+        most = max(most, len(asked))
+        for x, y in asked:
             moved, one = _near(x, y)
             if one.ok and one.correlation > 0.5:
                 found.append(one.seconds + moved)
@@ -81,7 +83,10 @@ def robot_lag(way: Way, dt: float) -> Stated:
     if not found:
         return UNKNOWN
     values, weights = np.array(found), 1.0 / np.array(widths) ** 2
-    near = np.abs(values - np.median(values)) < 3.0 * max(_mad(values), 0.3)
+    scatter = _mad(values)
+    near = np.abs(values - np.median(values)) < 3.0 * max(scatter, 0.3)
+    if near.mean() < 0.8:  # joints that disagree are no outliers
+        scatter = float(np.std(values))
     values, weights = values[near], weights[near]
     # one that is very sure of itself is not all the others
     weights = np.minimum(weights, 4.0 * np.median(weights))
@@ -89,7 +94,7 @@ def robot_lag(way: Way, dt: float) -> Stated:
     spread = float(np.sqrt(np.average((values - centre) ** 2, weights=weights)))
     own = float(np.median(widths)) / 4.0
     # episodes of one joint share its friction, so joints are what is independent
-    error = max(2.0 * max(spread, own) / np.sqrt(min(len(values), _COLUMNS)), 0.1)
+    error = max(2.0 * max(spread, own, scatter) / np.sqrt(min(len(values), most)), 0.1)
     value = {k: float(v * dt) for k, v in (("seconds", centre), ("lo", centre - error),
                                     ("hi", centre + error))}  # fmt: skip
     sure = 0.95 if len(values) >= 4 and spread < 1.0 else 0.7
