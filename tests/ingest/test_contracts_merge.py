@@ -222,6 +222,12 @@ def test_compare_names_the_field() -> None:
     assert compare(a, a) == ()
 
 
+def test_what_was_seen_of_a_range_is_the_range() -> None:
+    assert compare(contract(), contract(gripper_range=(0.01, 0.98))) == ()
+    found = compare(contract(), contract(gripper_range=(-1.0, 1.0)))
+    assert [d.field for d in found] == ["gripper_range"]
+
+
 def test_lags_agree_where_their_intervals_meet() -> None:
     one = contract(lag={"seconds": 0.1, "lo": 0.08, "hi": 0.12})
     near = contract(lag={"seconds": 0.13, "lo": 0.11, "hi": 0.15})

@@ -139,12 +139,18 @@ def _stated(field: str, a: Stated, b: Stated, names: tuple[str, str]) -> Iterato
 
 
 def same(field: str, a: Any, b: Any) -> bool:
-    """Whether two values of a field mean the same: rates to 1 %, lags by their intervals."""
+    """Whether two values of a field mean the same: rates to 1 %, ranges to 5 %, lags by interval."""
     name = field.rsplit(".", 1)[-1]
     if name in ("log_rate", "control_rate"):
         return _near(a, b, RATE_TOLERANCE)
     if name == "lag":
         return _overlap(a, b)
+    if name == "gripper_range" and all(
+        isinstance(v, (tuple, list)) and len(v) == 2 for v in (a, b)
+    ):
+        # what was seen of a range falls short of it
+        span = max(abs(float(a[1]) - float(a[0])), abs(float(b[1]) - float(b[0])))
+        return all(abs(float(x) - float(y)) <= 0.05 * span for x, y in zip(a, b, strict=True))
     if name == "unit" and isinstance(a, str) and isinstance(b, str) and a in FACTORS:
         return a == b
     return _equal(a, b)
