@@ -139,7 +139,7 @@ def _stated(field: str, a: Stated, b: Stated, names: tuple[str, str]) -> Iterato
 
 
 def same(field: str, a: Any, b: Any) -> bool:
-    """Whether two values of a field mean the same: rates to 1 %, ranges to 5 %, lags by interval."""
+    """Whether two values mean the same: rates to 1 %, ranges to 5 %, lags by their intervals."""
     name = field.rsplit(".", 1)[-1]
     if name in ("log_rate", "control_rate"):
         return _near(a, b, RATE_TOLERANCE)
