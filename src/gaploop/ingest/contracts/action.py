@@ -283,7 +283,7 @@ def _map(best: Way) -> Stated:
 def _role(best: Way, sent: list[np.ndarray], seen: list[np.ndarray]) -> Stated:
     """Whether commands are readings under another name."""
     if best.mode != "absolute":
-        return _said("command", 0.95)
+        return _said("command", 0.9)
     order, signs = list(best.fit.order), np.array(best.fit.signs)
     placed = [b[:, order] * signs for b in seen]
     for shift in range(4):
@@ -295,7 +295,7 @@ def _role(best: Way, sent: list[np.ndarray], seen: list[np.ndarray]) -> Stated:
         ]
         if np.mean(same) > 0.9:
             return _said("state", 0.99)
-    return _said("command", 0.95)
+    return _said("command", 0.9)
 
 
 def _said(value: object, confidence: float) -> Stated:
