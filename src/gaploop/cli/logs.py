@@ -23,10 +23,15 @@ class Check:
 
     paths: Paths
     """Log files or dataset folders; the format is found out."""
+    contract: tuple[Path, Path] | None = None
+    """Compare two contracts instead: policies, contract files, LeRobot processor folders, logs.
+    Exit 1 where they state different things."""
     json: bool = False
     """Print one JSON object and nothing else."""
 
     def run(self) -> int:
+        if self.contract is not None:
+            return _contracts(self.paths, *self.contract, self.json)
         from gaploop.ingest import check
 
         _need(self.paths, "check")
@@ -171,6 +176,19 @@ def _stage(name: str, following: str, workcell: Path, as_json: bool) -> int:
 def _need(paths: Sequence[Path], verb: str) -> None:
     if not paths:
         raise UsageError(f"{verb} needs a path.", hint=f"For example: gaploop {verb} my_logs/")
+
+
+def _contracts(paths: Sequence[Path], one: Path, other: Path, as_json: bool) -> int:
+    from gaploop.ingest.contracts.report import compared
+
+    if paths:
+        raise UsageError("--contract takes its two paths itself.", hint="Leave the others out.")
+    report = compared(one, other)
+    out = Console(as_json)
+    for line in report.lines:
+        out.say(line)
+    out.result(report.data)
+    return 0 if report.agree else 1
 
 
 _WORST_FIRST = ("error", "warning", "info")

@@ -74,7 +74,9 @@ class Contract:
     """Hz at which commands change."""
     clock: Stated = UNKNOWN
     lag: Stated = UNKNOWN
-    """Seconds from command to the joint's answer."""
+    """Seconds from command to the joint's answer; inferred: {seconds, lo, hi}, a 95 % interval."""
+    joint_map: Stated = field(default=UNKNOWN, metadata={"digest": "set"})
+    """{order, signs}: command i moves reading order[i], against its sign where signs[i] is -1."""
 
     def feature(self, key: str) -> Feature | None:
         """The feature with this key, or None."""

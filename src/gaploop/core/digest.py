@@ -2,7 +2,8 @@
 
 A dataclass is its type name and fields; a mapping is sorted by key; an array is
 its dtype, shape and little-endian bytes. Fields marked `metadata={"digest":
-False}` (facts, wall times) do not count.
+False}` (facts, wall times) do not count, nor do those marked "set" that stand at their
+default: a field added later leaves the digests of what was stored before it.
 """
 
 import dataclasses
@@ -48,7 +49,7 @@ def canonical(value: Any) -> Any:
         fields = {
             f.name: canonical(getattr(value, f.name))
             for f in dataclasses.fields(value)
-            if f.metadata.get("digest", True)
+            if _counts(value, f)
         }
         return {"$type": type(value).__name__, **fields}
     if isinstance(value, Mapping):
@@ -59,6 +60,11 @@ def canonical(value: Any) -> Any:
     if isinstance(value, (set, frozenset)):
         return sorted(canonical(v) for v in cast(Set[Any], value))
     raise TypeError(f"no canonical form for {type(value).__name__}")
+
+
+def _counts(value: Any, field: "dataclasses.Field[Any]") -> bool:
+    how = field.metadata.get("digest", True)
+    return bool(how) and (how != "set" or getattr(value, field.name) != field.default)
 
 
 def array_digest(array: np.ndarray) -> str:

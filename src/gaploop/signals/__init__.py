@@ -5,6 +5,7 @@ a log Bayes factor or a p-value. A series that cannot answer gives an answer tha
 says so (`reason`); only shapes that do not fit raise.
 """
 
+from gaploop.signals.clock import Clock, clock
 from gaploop.signals.droop import Droop, droop
 from gaploop.signals.frozen import Frozen, frozen
 from gaploop.signals.lag import Lag, lag
@@ -16,7 +17,7 @@ from gaploop.signals.seam import Seam, find_seam, seam
 from gaploop.signals.spans import Span
 
 __all__ = [
-    "FACTORS", "Droop", "Factor", "Frozen", "Lag", "Permutation", "Rate", "Ratio", "Saturation",
-    "Seam", "Span", "droop", "find_seam", "frozen", "lag", "permutation",
+    "FACTORS", "Clock", "Droop", "Factor", "Frozen", "Lag", "Permutation", "Rate", "Ratio",
+    "Saturation", "Seam", "Span", "clock", "droop", "find_seam", "frozen", "lag", "permutation",
     "permutation_by_statistics", "rate", "ratio", "saturation", "seam",
 ]  # fmt: skip
