@@ -1,6 +1,7 @@
 """Defects of a set as a whole: copies, lengths, splits, outcomes, texts."""
 
 import copy
+import itertools
 
 import numpy as np
 
@@ -61,7 +62,7 @@ def _merged(s: CleanSet, rng: Rng, level: int) -> list[int]:
         other = s.takes[(i + 1) % len(s.takes)]
         # the arm goes home between attempts
         parts = [copy.deepcopy(take)] + [copy.deepcopy(other) for _ in range((2, 4, 8)[level])]
-        ends = zip(parts, parts[1:], strict=False)
+        ends = itertools.pairwise(parts)
         bridges = [_bridge(a, b, int(s.shape.fps)) for a, b in ends]
         joined = [x for pair in zip(parts, [*bridges, None], strict=True) for x in pair if x]
         for name in ("action", "state", "held", "load"):

@@ -1,5 +1,7 @@
 """Motions of a hand or an arm: reaches between places, and a loop that follows them."""
 
+import itertools
+
 import numpy as np
 
 
@@ -15,7 +17,7 @@ def reach(
     """
     parts = [np.repeat(stops[:1], int(fps * rng.uniform(0.2, 0.8)), axis=0)]
     arrived: list[int] = []
-    for a, b in zip(stops, stops[1:], strict=False):
+    for a, b in itertools.pairwise(stops):
         n = max(4, int(fps * rng.uniform(0.6, 1.5) / pace))
         early = rng.uniform(0.0, 0.2, len(a))
         s = np.clip((np.linspace(0, 1, n)[:, None] - early) / (1 - early), 0, 1)

@@ -9,10 +9,12 @@ To add a check: a function over the summary, or a Watcher.
 from collections.abc import Iterable
 
 from gaploop.ingest.checks.agreeing import agreeing
+from gaploop.ingest.checks.alike import Alike
 from gaploop.ingest.checks.batch import Batch, Said, Stream, batches
 from gaploop.ingest.checks.clocks import Clocks
 from gaploop.ingest.checks.copies import Copies
 from gaploop.ingest.checks.following import Followers
+from gaploop.ingest.checks.limits import Limits
 from gaploop.ingest.checks.rotating import Rotations
 from gaploop.ingest.checks.stills import Stills
 from gaploop.ingest.checks.summary import Summary, summarise
@@ -28,13 +30,18 @@ def examine(read: Iterable[Batch], config: ScreenConfig) -> tuple[Summary, list[
     """All findings as (episode index, what was seen), and the summary they rest on."""
     clocks, copies, stills = Clocks(config), Copies(config), Stills(config)
     turns, hands, followers = Rotations(config), Takeovers(config), Followers(config)
-    summary = summarise(read, [clocks, copies, stills, turns, hands, followers])
+    limits, alike = Limits(config), Alike(config)
+    watchers = [clocks, copies, stills, limits, turns, hands, followers, alike]
+    summary = summarise(read, watchers)
+    twice = list(copies.say(summary.said))
     seen = [
         *values(summary, config),
         *clocks.say(summary.said),
-        *copies.say(summary.said),
+        *twice,
+        *alike.say(summary.said, {e for e, _ in twice}),
         *stills.say(summary.said),
-        *turns.say(),
+        *limits.say(),
+        *turns.say(summary.said),
         *hands.say(),
     ]
     for following in followers.found:

@@ -7,7 +7,7 @@ import numpy as np
 
 from gaploop.core.units import FACTORS
 from gaploop.ingest.checks.batch import Batch, Stream, label
-from gaploop.ingest.checks.roles import commanded, grippers
+from gaploop.ingest.checks.roles import commanded, grippers, quaternions
 from gaploop.ingest.checks.summary import Watcher
 
 _LEAD, _LONGEST = 8, 24
@@ -45,11 +45,13 @@ class Following:
     gain: np.ndarray
     """Reading per command."""
     offset: np.ndarray
-    """Mean of the reading less mean of the command."""
+    """Mean of the reading less mean of the command it answers."""
     spread: np.ndarray
     """sd of the command."""
     summed: np.ndarray
     """Correlation of the reading with the running sum of the command."""
+    summed_gain: np.ndarray
+    """Reading per running sum of the command."""
     crossed: tuple[tuple[int, int, int], ...]
     """(episode, i, j) where reading i follows command j and reading j command i."""
 
@@ -98,7 +100,9 @@ def _partners(batch: Batch) -> Iterator[tuple[Stream, Stream, list[tuple[int, in
         for other, reading in sorted(batch.streams.items()):
             if not other.startswith("observation.") or not _comparable(command, reading):
                 continue
-            columns = commanded(command.columns, reading.columns)
+            # parts of a quaternion are no joints: they have no zero, sign or gain of their own
+            turned = {i + k for i, _ in quaternions(command.columns) for k in range(4)}
+            columns = [c for c in commanded(command.columns, reading.columns) if c[0] not in turned]
             rank = 2 * len(columns) + (other == "observation.state")
             if columns and (best is None or rank > best[0]):
                 best = (rank, reading, columns)
@@ -165,6 +169,11 @@ def _compare(
     whole = np.rint(np.nan_to_num(lag)).astype(int)
     shifted = np.take_along_axis(sent, np.clip(at - whole[:, None], 0, longest - 1)[None], axis=2)
     correlation, gain = _fit(shifted, seen, inner)
+    # the sum of what was sent, not of its deviations: steps add up to a place
+    total = np.cumsum((sent + means[0, :, :, None].astype(np.float32)) * mask, axis=2)
+    summed = _fit(total - total[:, :, :1], seen, mask)
+    # the parts of a move that both sides made, so that the way still to go is no offset
+    apart = _mean(seen - shifted, inner) + means[1] - means[0]
     moves = sent.std(axis=2) * np.sqrt(longest / counts)
     return {
         "index": batch.first + usable,
@@ -172,9 +181,10 @@ def _compare(
         "lag": lag * period,
         "correlation": correlation,
         "gain": gain,
-        "offset": means[1] - means[0],
+        "offset": apart,
         "spread": moves,
-        "summed": _fit(np.cumsum(sent, axis=2) * mask, seen, mask)[0],
+        "summed": summed[0],
+        "summed_gain": summed[1],
         "crossed": tuple(
             (batch.first + int(usable[k]), i, j)
             for k, i, j in _crossings(shifted, seen, inner, correlation)
@@ -222,6 +232,11 @@ def _fit(x: np.ndarray, y: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np
             np.where(fine, xy / np.sqrt(np.where(fine, xx * yy, 1)), np.nan),
             np.where(fine, xy / np.where(fine, xx, 1), np.nan),
         )
+
+
+def _mean(x: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """(p, E) over the masked frames."""
+    return np.einsum("pet,et->pe", x, mask) / np.maximum(mask.sum(axis=1), 1)
 
 
 def _lags(sent: np.ndarray, seen: np.ndarray, inner: np.ndarray) -> np.ndarray:

@@ -48,6 +48,10 @@ class Columns:
     """Root mean square change a frame."""
     jump: np.ndarray
     """Largest change from one frame to the next."""
+    end: np.ndarray
+    """Last reading."""
+    brisk: np.ndarray
+    """Step that 95 % of the frames stay under; only where `jump` stands out, else `jump`."""
     jump_row: np.ndarray
     """Row it leads to."""
     still: np.ndarray
@@ -151,21 +155,31 @@ def _figures(first: int, stream: Stream) -> dict[str, np.ndarray]:
         "low": stream.low, "high": stream.high, "mean": stream.mean, "sd": stream.sd,
         "start": stream.x[:, np.minimum(bounds[:-1], max(stream.x.shape[1] - 1, 0))]
         if stream.x.shape[1] else np.zeros_like(jump),
+        "end": stream.x[:, np.maximum(bounds[1:] - 1, 0)]
+        if stream.x.shape[1] else np.zeros_like(jump),
         "step": np.sqrt(power / moves), "jump": jump, "still": still / moves,
     }  # fmt: skip
     kept = {n: v[:, full].astype(np.float32) for n, v in figures.items()}
+    rows, brisk = _rows(size, jump, bounds)
     return {
         **kept,
         "index": first + full,
         "length": stream.lengths[full],
-        "jump_row": _rows(size, jump, bounds)[:, full],
+        "jump_row": rows[:, full],
+        "brisk": brisk[:, full].astype(np.float32),
     }
 
 
-def _rows(size: np.ndarray, jump: np.ndarray, bounds: np.ndarray) -> np.ndarray:
-    """(d, E) row of the largest step, looked up only where it stands out from its fellows."""
+def _rows(size: np.ndarray, jump: np.ndarray, bounds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(d, E) row of the largest step, and the step that is hardly exceeded.
+
+    Looked up only where the largest step stands out from that of the column's fellows.
+    """
     typical = np.median(jump, axis=1, keepdims=True) if jump.size else jump
     rows = np.zeros(jump.shape, dtype=np.int32)
+    brisk = jump.copy()
     for d, e in zip(*np.nonzero(jump > 3 * typical), strict=True):
-        rows[d, e] = int(np.argmax(size[d, bounds[e] : bounds[e + 1]]))
-    return rows
+        inside = size[d, bounds[e] : bounds[e + 1]]
+        rows[d, e] = int(np.argmax(inside))
+        brisk[d, e] = np.quantile(inside, 0.95)
+    return rows, brisk

@@ -10,8 +10,12 @@ from gaploop.ingest.checks.roles import grippers
 from gaploop.ingest.checks.summary import Watcher
 from gaploop.ingest.findings import Seen
 
-_LEAP = 6.0
-"""How many times a column's usual (0.95 quantile) step in that episode a leap is."""
+_LEAP = 4.0
+"""How many times larger than any step just before and after it a leap is."""
+_NEAR = 5
+"""Frames before and after that say how fast the command moves at the time."""
+_LEAST = 0.05
+"""Share of a column's travel below which a step is no leap."""
 
 
 class Takeovers(Watcher):
@@ -34,10 +38,10 @@ class Takeovers(Watcher):
         for e in np.unique(owner):
             rows = action.rows(int(e))
             size = np.abs(action.steps[:, rows])
-            usual = np.maximum(np.quantile(size, 0.95, axis=1), 1e-4 * span)
             size[hands] = 0
             at = edges[owner == e] - rows.start
-            leaps = (size[:, at] > _LEAP * usual[:, None]) & (size[:, at] > 0.03 * span[:, None])
+            usual = np.stack([_around(size, int(k)) for k in at], axis=1)
+            leaps = (size[:, at] > _LEAP * usual) & (size[:, at] > _LEAST * span[:, None])
             if not leaps.any():
                 continue
             d, k = np.unravel_index(
@@ -59,3 +63,10 @@ class Takeovers(Watcher):
 
     def say(self) -> Iterator[tuple[int, Seen]]:
         yield from self._seen
+
+
+def _around(size: np.ndarray, row: int) -> np.ndarray:
+    """(d,) largest step in the frames round one, itself apart."""
+    first = max(0, row - _NEAR)
+    near = np.delete(size[:, first : row + _NEAR + 1], row - first, axis=1)
+    return near.max(axis=1, initial=0.0)

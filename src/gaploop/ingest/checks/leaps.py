@@ -1,0 +1,55 @@
+"""Commands and readings that leap once where they otherwise move smoothly."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from gaploop.ingest.checks.roles import grippers, quaternions
+from gaploop.ingest.checks.summary import Columns
+from gaploop.ingest.findings import Seen
+
+_JUMP = 5.0
+"""How many times the largest change of a usual episode a leap is."""
+_ALONE = 4.0
+"""How many times the change that 95 % of its own frames stay under."""
+_PLACES = ("rad", "deg", "mrad", "m", "cm", "mm", "um")
+_FIX = {
+    "action_jump": "Lost commands, a wrapped angle or a takeover: look at the row.",
+    "reading_jump": "A sensor glitch, a wrapped angle or lost rows: look at the row.",
+}
+
+
+def leaps(f: Columns) -> Iterator[tuple[int, Seen]]:
+    """A change far beyond those of other episodes and of its own other frames."""
+    if len(f.index) < 3 or not (f.key.startswith("action") or _place(f)):
+        return
+    turned = {i + k for i, _ in quaternions(f.columns) for k in range(4)}
+    skipped = {*grippers(f.columns), *turned}
+    usual = np.median(f.jump, axis=1)
+    span = f.span
+    code = "action_jump" if f.key.startswith("action") else "reading_jump"
+    for d in range(len(f.columns)):
+        if d in skipped or usual[d] <= 0 or usual[d] > 0.3 * span[d]:
+            continue
+        found = (f.jump[d] > _JUMP * usual[d]) & (f.jump[d] > 0.15 * span[d])
+        # one leap among smooth frames, not an episode in another unit
+        found &= f.jump[d] > _ALONE * f.brisk[d]
+        for e in np.flatnonzero(found):
+            yield (
+                int(f.index[e]),
+                Seen(
+                    code=code,
+                    severity="warning",
+                    feature=f.labels[d],
+                    message=f"leaps by {f.jump[d, e]:.4g} into row {f.jump_row[d, e]}; "
+                    f"{usual[d]:.4g} is the largest change in a usual episode",
+                    fix=_FIX[code],
+                ),
+            )
+
+
+def _place(f: Columns) -> bool:
+    """Whether a feature says where something is: what has mass does not leap."""
+    if not f.key.startswith("observation."):
+        return False
+    return f.unit in _PLACES or (f.unit == "raw" and f.key == "observation.state")
