@@ -6,7 +6,8 @@ end; what needs the frames themselves looks at each batch as it passes (`Watcher
 To add a check: a function over the summary, or a Watcher.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 from gaploop.ingest.checks.agreeing import agreeing
 from gaploop.ingest.checks.alike import Alike
@@ -46,4 +47,27 @@ def examine(read: Iterable[Batch], config: ScreenConfig) -> tuple[Summary, list[
     ]
     for following in followers.found:
         seen += agreeing(following, config)
-    return summary, seen
+    return summary, list(_causes_only(seen))
+
+
+_CONSEQUENCES: Final = {
+    "frozen_signal": {"reading_jump", "joint_zero", "action_lag"},
+    "timestamp_gap": {"action_jump", "reading_jump"},
+    "timestamp_order": {"fps_mismatch", "clock_skew"},
+    "action_mode": {"unit_mismatch", "quaternion_norm", "action_lag", "action_jump"},
+    "intervention_jump": {"joint_zero", "action_jump"},
+    "unit_mismatch": {"joint_zero"},
+    "quaternion_order": {"quaternion_sign"},
+    "control_rate": {"action_jump"},
+}
+"""Finding to what it brings about in the same episode, which is then not said as well."""
+
+
+def _causes_only(seen: Sequence[tuple[int, Seen]]) -> Iterator[tuple[int, Seen]]:
+    follows: dict[int, set[str]] = {}
+    for e, s in seen:
+        if s.severity != "info":
+            follows.setdefault(e, set()).update(_CONSEQUENCES.get(s.code, ()))
+    for e, s in seen:
+        if s.code not in follows.get(e, ()) or s.severity == "info":
+            yield e, s

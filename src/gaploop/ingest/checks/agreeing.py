@@ -91,7 +91,11 @@ def _scales(f: Following) -> Iterator[tuple[int, Seen]]:
     for p in arms:
         gain = np.abs(f.gain[p])
         sure = np.abs(f.correlation[p]) > _FOLLOWS
-        usual = float(middle(gain[sure])) if sure.any() else 1.0
+        with np.errstate(divide="ignore"):
+            logs = np.where(sure, np.log(gain), np.nan)
+        # of two groups as large the one that goes where it is sent is right
+        _, centre = odd_ones(logs, np.log(2.0), worse=abs)
+        usual = float(np.exp(centre)) if sure.any() else 1.0
         # a loop may fall short, but hardly goes further than others do under the same command
         alike = sure & (np.abs(f.gain[p] / usual - 1) < _FULL)
         far = sure & (f.correlation[p] > _TIGHT) & (gain > _FURTHER * usual)

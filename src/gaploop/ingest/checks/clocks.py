@@ -14,6 +14,8 @@ _SHAKY = 1e-3
 """s of jitter that no fit of a robot notices."""
 _SURE = 6.0
 """Standard errors by which a rate must be off; stamps may wander together for a while."""
+_MISSING = 0.7
+"""Periods by which the grid is set back where a frame is missing and not late."""
 _NEAR = 5
 """Frames on either side of a hole that say whether it is one."""
 _GRID = 0.01
@@ -31,7 +33,7 @@ class _Clock:
     unsure: float
     """Relative standard error of `hz`."""
     jitter: float
-    """sd of the steps in s, 0 where a hole or disorder says more."""
+    """sd of the steps beside holes in s, 0 where they are even or out of order."""
     gap: tuple[float, float, int]
     """Widest hole: where (s), how wide (s), frames lost."""
     holes: int
@@ -54,7 +56,7 @@ def _lost(times: np.ndarray, row: int, period: float) -> bool:
         - period * np.arange(first, row + 2 + _NEAR)[: len(times) - first]
     )
     before, after = grid[: row + 1 - first], grid[row + 1 - first :]
-    return bool(np.median(after) - np.median(before) > 0.5 * period)
+    return bool(np.median(after) - np.median(before) > _MISSING * period)
 
 
 def _slope(times: np.ndarray) -> tuple[float, float]:
@@ -133,7 +135,9 @@ class Clocks(Watcher):
         row = wrong[0] if wrong else 0
         tidy = not (holes or found.backwards or found.duplicates)
         hz, unsure = _slope(times) if tidy else (found.hz, 0.0)
-        jitter = float(np.std(np.diff(times))) if tidy and len(times) > 2 else 0.0
+        steps = np.delete(np.diff(times), [s.start for s in holes])
+        ordered = not (found.backwards or found.duplicates)
+        jitter = float(np.std(steps)) if ordered and len(steps) > 1 else 0.0
         shaky = jitter > max(self.config.jitter_share * found.period, _SHAKY)
         return _Clock(
             episode=episode, key=stream.key, hz=hz, unsure=unsure, holes=len(holes),

@@ -10,6 +10,8 @@ from gaploop.ingest.checks.roles import grippers
 from gaploop.ingest.checks.summary import Columns
 from gaploop.ingest.findings import Seen
 
+_SLACK = 0.1
+"""Share of the opening by which the mean may speak against it: some are open half the time."""
 _NEAR, _FAR = 0.2, 0.6
 """Shares of the opening within which two positions are one, and beyond which opposite."""
 
@@ -37,7 +39,7 @@ def hands(f: Columns, said: Sequence[Said]) -> Iterator[tuple[int, Seen]]:
             continue
         begin, typical = float(middle(start[main])), float(middle(mean[main]))
         odd = moves & (np.abs(start - begin) > _FAR) & (np.abs(1 - start - begin) < _NEAR)
-        odd &= np.abs(1 - mean - typical) < np.abs(mean - typical)
+        odd &= np.abs(1 - mean - typical) < np.abs(mean - typical) + _SLACK
         odd &= ~of_a_task(odd, [said[int(e)].text for e in f.index])
         for e in f.index[odd]:
             yield (

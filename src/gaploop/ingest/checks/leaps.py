@@ -9,9 +9,11 @@ from gaploop.ingest.checks.summary import Columns
 from gaploop.ingest.findings import Seen
 
 _JUMP = 5.0
-"""How many times the largest change of a usual episode a leap is."""
+"""How many times as far from its neighbours as any frame of a usual episode a leap lies."""
 _ALONE = 4.0
-"""How many times the change that 95 % of its own frames stay under."""
+"""How many times as far as 90 % of the episode's own frames."""
+_LEAST = 0.08
+"""Share of a column's travel below which nothing is a leap."""
 _PLACES = ("rad", "deg", "mrad", "m", "cm", "mm", "um")
 _FIX = {
     "action_jump": "Lost commands, a wrapped angle or a takeover: look at the row.",
@@ -20,20 +22,24 @@ _FIX = {
 
 
 def leaps(f: Columns) -> Iterator[tuple[int, Seen]]:
-    """A change far beyond those of other episodes and of its own other frames."""
+    """A reading far from its neighbours, for the other episodes and for its own frames.
+
+    What has mass bends its path gradually, however fast it moves: the distance from the
+    middle of both neighbours stays small, where a step between two frames does not.
+    """
     if len(f.index) < 3 or not (f.key.startswith("action") or _place(f)):
         return
     turned = {i + k for i, _ in quaternions(f.columns) for k in range(4)}
     skipped = {*grippers(f.columns), *turned}
-    usual = np.median(f.jump, axis=1)
+    usual = np.median(f.kink, axis=1)
     span = f.span
     code = "action_jump" if f.key.startswith("action") else "reading_jump"
     for d in range(len(f.columns)):
-        if d in skipped or usual[d] <= 0 or usual[d] > 0.3 * span[d]:
+        if d in skipped or usual[d] <= 0 or usual[d] > 0.15 * span[d]:
             continue
-        found = (f.jump[d] > _JUMP * usual[d]) & (f.jump[d] > 0.15 * span[d])
+        found = (f.kink[d] > _JUMP * usual[d]) & (f.kink[d] > _LEAST * span[d])
         # one leap among smooth frames, not an episode in another unit
-        found &= f.jump[d] > _ALONE * f.brisk[d]
+        found &= f.kink[d] > _ALONE * f.bend[d]
         for e in np.flatnonzero(found):
             yield (
                 int(f.index[e]),
@@ -41,8 +47,8 @@ def leaps(f: Columns) -> Iterator[tuple[int, Seen]]:
                     code=code,
                     severity="warning",
                     feature=f.labels[d],
-                    message=f"leaps by {f.jump[d, e]:.4g} into row {f.jump_row[d, e]}; "
-                    f"{usual[d]:.4g} is the largest change in a usual episode",
+                    message=f"leaves its path by {f.kink[d, e]:.4g} in row {f.kink_row[d, e]}; "
+                    f"{usual[d]:.4g} is the most in a usual episode",
                     fix=_FIX[code],
                 ),
             )

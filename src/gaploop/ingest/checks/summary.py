@@ -48,12 +48,13 @@ class Columns:
     """Root mean square change a frame."""
     jump: np.ndarray
     """Largest change from one frame to the next."""
-    end: np.ndarray
-    """Last reading."""
-    brisk: np.ndarray
-    """Step that 95 % of the frames stay under; only where `jump` stands out, else `jump`."""
-    jump_row: np.ndarray
-    """Row it leads to."""
+    kink: np.ndarray
+    """Farthest a reading lies from the middle of its neighbours: half a leap, or a spike."""
+    kink_row: np.ndarray
+    """Its row."""
+    bend: np.ndarray
+    """Distance from that middle that 90 % of the frames stay under; only where `kink` stands
+    out, else `kink`."""
     still: np.ndarray
     """Share of frames that repeat the one before."""
 
@@ -148,6 +149,8 @@ def _figures(first: int, stream: Stream) -> dict[str, np.ndarray]:
     bounds = stream.bounds
     size = np.abs(stream.steps)
     jump = reduce(np.maximum, size, bounds)
+    bends = _bends(stream)
+    kink = reduce(np.maximum, bends, bounds)
     power = reduce(np.add, np.square(stream.steps), bounds)
     still = reduce(np.add, size == 0, bounds) - 1  # the first row has no change by definition
     moves = np.maximum(stream.lengths - 1, 1)
@@ -155,31 +158,44 @@ def _figures(first: int, stream: Stream) -> dict[str, np.ndarray]:
         "low": stream.low, "high": stream.high, "mean": stream.mean, "sd": stream.sd,
         "start": stream.x[:, np.minimum(bounds[:-1], max(stream.x.shape[1] - 1, 0))]
         if stream.x.shape[1] else np.zeros_like(jump),
-        "end": stream.x[:, np.maximum(bounds[1:] - 1, 0)]
-        if stream.x.shape[1] else np.zeros_like(jump),
-        "step": np.sqrt(power / moves), "jump": jump, "still": still / moves,
+        "step": np.sqrt(power / moves), "jump": jump, "kink": kink, "still": still / moves,
     }  # fmt: skip
     kept = {n: v[:, full].astype(np.float32) for n, v in figures.items()}
-    rows, brisk = _rows(size, jump, bounds)
+    rows, bend = _rows(bends, kink, bounds)
     return {
         **kept,
         "index": first + full,
         "length": stream.lengths[full],
-        "jump_row": rows[:, full],
-        "brisk": brisk[:, full].astype(np.float32),
+        "kink_row": rows[:, full],
+        "bend": bend[:, full].astype(np.float32),
     }
 
 
-def _rows(size: np.ndarray, jump: np.ndarray, bounds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(d, E) row of the largest step, and the step that is hardly exceeded.
+def _bends(stream: Stream) -> np.ndarray:
+    """(d, R) distance of each reading from the middle of its two neighbours; 0 at the ends."""
+    bends = np.zeros_like(stream.steps)
+    if bends.shape[1] > 2:
+        np.subtract(stream.steps[:, 1:-1], stream.steps[:, 2:], out=bends[:, 1:-1])
+        np.abs(bends, out=bends)
+        bends *= 0.5
+    full = stream.lengths > 0
+    bends[:, stream.bounds[:-1][full]] = 0
+    bends[:, stream.bounds[1:][full] - 1] = 0
+    return bends
 
-    Looked up only where the largest step stands out from that of the column's fellows.
+
+def _rows(
+    size: np.ndarray, largest: np.ndarray, bounds: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """(d, E) row of the largest value, and the one that is seldom exceeded.
+
+    Looked up only where the largest stands out from that of the column's fellows.
     """
-    typical = np.median(jump, axis=1, keepdims=True) if jump.size else jump
-    rows = np.zeros(jump.shape, dtype=np.int32)
-    brisk = jump.copy()
-    for d, e in zip(*np.nonzero(jump > 3 * typical), strict=True):
+    typical = np.median(largest, axis=1, keepdims=True) if largest.size else largest
+    rows = np.zeros(largest.shape, dtype=np.int32)
+    seldom = largest.copy()
+    for d, e in zip(*np.nonzero(largest > 3 * typical), strict=True):
         inside = size[d, bounds[e] : bounds[e + 1]]
         rows[d, e] = int(np.argmax(inside))
-        brisk[d, e] = np.quantile(inside, 0.95)
-    return rows, brisk
+        seldom[d, e] = np.quantile(inside, 0.9)
+    return rows, seldom

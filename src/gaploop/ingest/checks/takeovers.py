@@ -11,9 +11,9 @@ from gaploop.ingest.checks.summary import Watcher
 from gaploop.ingest.findings import Seen
 
 _LEAP = 4.0
-"""How many times larger than any step just before and after it a leap is."""
+"""How many times farther off the path than any frame just before and after it a leap is."""
 _NEAR = 5
-"""Frames before and after that say how fast the command moves at the time."""
+"""Frames before and after that say how the command moves at the time."""
 _LEAST = 0.05
 """Share of a column's travel below which a step is no leap."""
 
@@ -40,8 +40,8 @@ class Takeovers(Watcher):
             size = np.abs(action.steps[:, rows])
             size[hands] = 0
             at = edges[owner == e] - rows.start
-            usual = np.stack([_around(size, int(k)) for k in at], axis=1)
-            leaps = (size[:, at] > _LEAP * usual) & (size[:, at] > _LEAST * span[:, None])
+            bend, usual = _bends(action.steps[:, rows], at)
+            leaps = (bend > _LEAP * usual) & (size[:, at] > _LEAST * span[:, None])
             if not leaps.any():
                 continue
             d, k = np.unravel_index(
@@ -65,8 +65,16 @@ class Takeovers(Watcher):
         yield from self._seen
 
 
-def _around(size: np.ndarray, row: int) -> np.ndarray:
-    """(d,) largest step in the frames round one, itself apart."""
-    first = max(0, row - _NEAR)
-    near = np.delete(size[:, first : row + _NEAR + 1], row - first, axis=1)
-    return near.max(axis=1, initial=0.0)
+def _bends(steps: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(d, K) how far the step into each row is from those beside it, and the most around."""
+    n = steps.shape[1]
+    bend, usual = np.zeros((2, len(steps), len(at)))
+    for k, row in enumerate(at):
+        near = steps[:, max(1, row - _NEAR) : row + _NEAR + 1]
+        here = row - max(1, row - _NEAR)
+        others = np.delete(near, here, axis=1)
+        beside = steps[:, [max(1, row - 1), min(n - 1, row + 1)]].mean(axis=1)
+        bend[:, k] = np.abs(steps[:, row] - beside)
+        # the step itself is left out, so that its neighbours are compared with each other
+        usual[:, k] = np.abs(np.diff(others, axis=1)).max(axis=1, initial=0.0)
+    return bend, usual
