@@ -141,7 +141,7 @@ def _declared_rate(s: CleanSet, rng: Rng, level: int) -> list[int]:
     return list(range(len(s.takes)))
 
 
-@kind("commands clipped", "saturation")
+@kind("commands clipped", "saturation", accepted=("constant_dimension",))
 def _clipped(s: CleanSet, rng: Rng, level: int) -> list[int]:
     """A limit of the driver cuts what a joint is asked for."""
     d = arm_column(s, rng)

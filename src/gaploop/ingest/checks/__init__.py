@@ -35,8 +35,15 @@ def examine(read: Iterable[Batch], config: ScreenConfig) -> tuple[Summary, list[
     watchers = [clocks, copies, stills, limits, turns, hands, followers, alike]
     summary = summarise(read, watchers)
     twice = list(copies.say(summary.said))
+    together = [(f, list(agreeing(f, config))) for f in followers.found]
+    paired = {
+        key
+        for f, said in together
+        if any(s.code == "unit_mismatch" for _, s in said)
+        for key in (f.command, f.reading)
+    }
     seen = [
-        *values(summary, config),
+        *values(summary, config, paired),
         *clocks.say(summary.said),
         *twice,
         *alike.say(summary.said, {e for e, _ in twice}),
@@ -45,8 +52,8 @@ def examine(read: Iterable[Batch], config: ScreenConfig) -> tuple[Summary, list[
         *turns.say(summary.said),
         *hands.say(),
     ]
-    for following in followers.found:
-        seen += agreeing(following, config)
+    for _, said in together:
+        seen += said
     return summary, list(_causes_only(seen))
 
 

@@ -169,7 +169,8 @@ def _modes(f: Following) -> Iterator[tuple[int, Seen]]:
     reach = middle(np.abs(f.gain[arms]), axis=0)
     steps = (summed > 0.8) & (place < 0.7) & (summed > place + 0.2)
     # steps add up to where the joint goes, in its own unit, and each is far smaller
-    steps |= (summed > 0.8) & (scale > 0.4) & (scale < 2.5) & (reach > 3)
+    own_unit = (scale > 0.4) & (scale < 2.5)
+    steps |= own_unit & (((summed > 0.8) & (reach > 3)) | ((summed > 0.65) & (place < 0.5)))
     places = (place > 0.8) & ~steps
     if not steps.any() or not places.any():
         return

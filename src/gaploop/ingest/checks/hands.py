@@ -37,7 +37,8 @@ def hands(f: Columns, said: Sequence[Said]) -> Iterator[tuple[int, Seen]]:
         main = moves & (side == usual)
         if main.sum() < 3:
             continue
-        begin, typical = float(middle(start[main])), float(middle(mean[main]))
+        begin = float(middle(start[main]))
+        typical = _typical(mean, main, [said[int(e)].text for e in f.index])
         odd = moves & (np.abs(start - begin) > _FAR) & (np.abs(1 - start - begin) < _NEAR)
         odd &= np.abs(1 - mean - typical) < np.abs(mean - typical) + _SLACK
         odd &= ~of_a_task(odd, [said[int(e)].text for e in f.index])
@@ -54,3 +55,14 @@ def hands(f: Columns, said: Sequence[Said]) -> Iterator[tuple[int, Seen]]:
                     "way round.",
                 ),
             )
+
+
+def _typical(mean: np.ndarray, main: np.ndarray, texts: Sequence[str]) -> np.ndarray:
+    """(E,) usual mean opening in each episode's task; over all where a task is rare."""
+    named = np.array(texts)
+    found = np.full(len(mean), float(middle(mean[main])))
+    for text in dict.fromkeys(texts):
+        here = named == text
+        if (here & main).sum() >= 3:
+            found[here] = float(middle(mean[here & main]))
+    return found

@@ -12,7 +12,7 @@ _JUMP = 5.0
 """How many times as far from its neighbours as any frame of a usual episode a leap lies."""
 _ALONE = 4.0
 """How many times as far as 90 % of the episode's own frames."""
-_LEAST = 0.08
+_LEAST = 0.15
 """Share of a column's travel below which nothing is a leap."""
 _PLACES = ("rad", "deg", "mrad", "m", "cm", "mm", "um")
 _FIX = {

@@ -10,7 +10,7 @@ from gaploop.ingest.checks.roles import grippers
 from gaploop.ingest.checks.summary import Watcher
 from gaploop.ingest.findings import Seen
 
-_LEAP = 4.0
+_LEAP = 2.5
 """How many times farther off the path than any frame just before and after it a leap is."""
 _NEAR = 5
 """Frames before and after that say how the command moves at the time."""

@@ -1,9 +1,10 @@
 """What the figures of each episode say: numbers, units, jumps, lengths, outcomes, texts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 import numpy as np
 
+from gaploop.core import HELD
 from gaploop.ingest.checks.batch import Said
 from gaploop.ingest.checks.hands import hands
 from gaploop.ingest.checks.leaps import leaps
@@ -18,14 +19,21 @@ _TURNS = 50.0
 """rad: a joint that travels more than eight turns is more likely in degrees."""
 
 
-def values(summary: Summary, config: ScreenConfig) -> Iterator[tuple[int, Seen]]:
-    """Everything that the summary alone decides."""
+def values(
+    summary: Summary, config: ScreenConfig, paired: Set[str] = frozenset()
+) -> Iterator[tuple[int, Seen]]:
+    """Everything that the summary alone decides.
+
+    paired: features whose unit was found wrong beside their partner, which says more than
+      a comparison of episodes.
+    """
     yield from _finite(summary)
     for feature in summary.features:
         yield from _constant(feature)
         yield from _wrapped(feature)
         yield from _turns(feature)
-        yield from spreads(feature, summary.said)
+        if feature.key not in paired:
+            yield from spreads(feature, summary.said)
         yield from hands(feature, summary.said)
         yield from leaps(feature)
     yield from _units(summary)
@@ -52,6 +60,8 @@ def _finite(summary: Summary) -> Iterator[tuple[int, Seen]]:
 def _constant(f: Columns) -> Iterator[tuple[int, Seen]]:
     """Columns that never change: a fact of the set where it is so in all, odd in some."""
     flat = (f.low == f.high) & (f.length > 1)
+    if f.key == HELD:  # most attempts need no help
+        return
     never = f.key.startswith("action")
     for d in np.flatnonzero(flat.any(axis=1)):
         whole = bool(flat[d].all())
