@@ -111,9 +111,9 @@ class CleanSet:
             return Signal(name=key, unit=unit, columns=columns, times=times, values=values)
 
         signals = {
-            "action": signal("action", np.float32(take.action), take.unit, shape.columns),
+            "action": signal("action", take.action.astype(np.float32), take.unit, shape.columns),
             "observation.state": signal(
-                "observation.state", np.float32(take.state), take.unit, shape.columns
+                "observation.state", take.state.astype(np.float32), take.unit, shape.columns
             ),
         }
         if take.held is not None:
@@ -215,8 +215,8 @@ class _Task:
         n = len(arm)
         hands = []
         for _ in shape.grippers:
-            close = arrived[int(self.closes)] + int(rng.integers(0, shape.fps // 3))
-            later = arrived[-1] - int(rng.integers(0, shape.fps // 3))
+            close = arrived[int(self.closes)] + int(rng.integers(0, int(shape.fps) // 3))
+            later = arrived[-1] - int(rng.integers(0, int(shape.fps) // 3))
             hands.append(_hand(n, close, max(later, close + 10), shape.fps, rng))
         return _Latent(arm=arm, hands=np.array(hands), width=self.width)
 

@@ -164,7 +164,7 @@ def _wrap(s: CleanSet, rng: Rng, level: int) -> list[int]:
         assert load is not None
         s.takes[i].load = np.where(load < 0, load + 65536, load)
     # a load that never was negative holds no wrap
-    return [i for i in hit if np.max(s.takes[i].load) > 32767]
+    return [i for i in hit if np.any(np.asarray(s.takes[i].load) > 32767)]
 
 
 @kind("angle wraps", "reading_jump", shapes=("arm", "two_arms"))

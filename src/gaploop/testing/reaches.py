@@ -35,16 +35,19 @@ def follow(sent: np.ndarray, delay: float, lag: np.ndarray, damping: float) -> n
 
     lag: (p,) frames by which the loop trails a ramp, 2 damping / natural frequency.
     """
-    from scipy.signal import cont2discrete, lfilter
+    from scipy.signal import lfilter
 
     whole = int(delay)
     start = sent[:1].astype(float)
     late = np.vstack([np.repeat(start, whole, axis=0), sent[: len(sent) - whole]]) - start
     out = np.empty(late.shape)
     for d, frames in enumerate(np.maximum(lag, 0.3)):
+        # poles of the loop over one frame; the gain at rest is 1
         pull = 2 * damping / frames
-        loop = cont2discrete(([pull**2], [1.0, 2 * damping * pull, pull**2]), 1.0, method="zoh")
-        out[:, d] = lfilter(np.ravel(loop[0]), loop[1], late[:, d])
+        root = np.sqrt(complex(damping**2 - 1)) or 1e-6
+        poles = np.exp(pull * np.array([-damping + root, -damping - root]))
+        back = np.real(np.poly(poles))
+        out[:, d] = lfilter([0.0, back.sum()], back, late[:, d])
     return start + out
 
 

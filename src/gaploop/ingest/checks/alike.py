@@ -90,7 +90,7 @@ def _sketch(stream: Stream, stride: int, ends: bool) -> np.ndarray:
 
 def _twins(table: np.ndarray, samples: np.ndarray) -> Iterator[tuple[int, int]]:
     """(earlier, later) places of episodes whose readings agree."""
-    from scipy.spatial import cKDTree
+    from scipy.spatial import KDTree
 
     _n, _, d = table.shape
     fit = np.flatnonzero(np.isfinite(table[:, _LEAST - 1]).all(axis=1))
@@ -99,7 +99,7 @@ def _twins(table: np.ndarray, samples: np.ndarray) -> Iterator[tuple[int, int]]:
     early = table[fit, :_LEAST].reshape(len(fit), -1).astype(float)
     # the readings in which episodes differ most tell them apart fastest
     keys = np.argsort(-early.std(axis=0), kind="stable")[:: max(1, d // 2)][:_KEYS]
-    pairs = cKDTree(early[:, keys]).query_pairs(_NEAR, p=np.inf, output_type="ndarray")
+    pairs = KDTree(early[:, keys]).query_pairs(_NEAR, p=np.inf, output_type="ndarray")
     for i, j in np.sort(pairs, axis=1):
         a, b = fit[i], fit[j]
         both = np.isfinite(table[a, :, 0]) & np.isfinite(table[b, :, 0])

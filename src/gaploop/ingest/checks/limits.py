@@ -75,7 +75,9 @@ class Limits(Watcher):
             rows = stream.rows(int(e))
             x, place = stream.x[d, rows], (stream.labels[d], stream.unit)
             for k, value in enumerate((stream.low[d, e], stream.high[d, e])):
-                edge = _Edge(first + int(e), float(value), float(share[k, d, e]), _cut(x, value))
+                edge = _Edge(
+                    first + int(e), float(value), float(share[k, d, e]), _cut(x, float(value))
+                )
                 self._edges.setdefault(place, []).append(edge)
             whole = float(share[:, d, e].sum())
             if whole >= self.config.saturated_share and _symmetric(x, stream.times[rows]):

@@ -63,7 +63,9 @@ def _odd(f: Columns, columns: list[int], among: np.ndarray) -> Iterator[tuple[in
         count = (off == sign).sum(axis=0)
         for k in np.flatnonzero((count > 0) & (count >= _TOGETHER * moving)):
             mine = off[:, k] == sign
-            named = ratio(sd[mine, k], np.exp(centres[mine])).shared
+            # motions differ column by column, a unit does not: their middle names it
+            shared = float(np.median(apart[np.sign(apart[:, k]) == sign, k]))
+            named = ratio(np.exp([shared]), np.ones(1)).shared
             if named.name in ("", "same unit", "no known factor"):
                 continue
             yield int(f.index[among[k]]), _seen(f, columns, mine, apart[:, k], named.name)
