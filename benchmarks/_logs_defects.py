@@ -15,8 +15,9 @@ from collections.abc import Sequence
 
 from gaploop.ingest.checks import batches, examine
 from gaploop.ingest.config import ScreenConfig
-from gaploop.testing.clean_sets import SHAPES, CleanSet, clean_set
+from gaploop.testing.clean_sets import CleanSet, clean_set
 from gaploop.testing.defects import SEVERITIES, Defect, defective, kinds
+from gaploop.testing.shapes import SHAPES
 
 OVERLAP = 0.9
 

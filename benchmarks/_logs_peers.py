@@ -25,8 +25,9 @@ import pyarrow.parquet as pq
 from gaploop.ingest import screen
 from gaploop.ingest.readers.lerobot import LeRobotReader
 from gaploop.store.datasets_write import write_dataset
-from gaploop.testing.clean_sets import SHAPES, CleanSet, clean_set
+from gaploop.testing.clean_sets import CleanSet, clean_set
 from gaploop.testing.defects import defective, kinds
+from gaploop.testing.shapes import SHAPES
 
 COMMANDS = {
     "rdq": ("rdq", "check"),

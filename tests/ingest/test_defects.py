@@ -3,8 +3,9 @@
 import pytest
 
 from gaploop.ingest import Finding, screen
-from gaploop.testing.clean_sets import SHAPES, clean_set
+from gaploop.testing.clean_sets import clean_set
 from gaploop.testing.defects import SEVERITIES, defective, kinds
+from gaploop.testing.shapes import SHAPES
 
 SEED, EPISODES = 7, 16
 

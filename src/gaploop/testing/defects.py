@@ -13,7 +13,8 @@ from typing import Final, Literal
 
 import numpy as np
 
-from gaploop.testing.clean_sets import SHAPES, CleanSet, clean_set
+from gaploop.testing.clean_sets import CleanSet, clean_set
+from gaploop.testing.shapes import SHAPES
 
 Severity = Literal["mild", "middle", "gross"]
 SEVERITIES: Final[tuple[Severity, ...]] = ("mild", "middle", "gross")

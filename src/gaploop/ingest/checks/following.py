@@ -7,6 +7,7 @@ import numpy as np
 
 from gaploop.core.units import FACTORS
 from gaploop.ingest.checks.batch import Batch, Stream, label
+from gaploop.ingest.checks.crossing import crossings, masked_mean
 from gaploop.ingest.checks.roles import commanded, grippers, quaternions
 from gaploop.ingest.checks.summary import Watcher
 
@@ -14,10 +15,6 @@ _LEAD, _LONGEST = 8, 24
 """Frames a reading may be stamped before or after its command."""
 _FOR_LAG = 4
 """Pairs that the lag is taken from: the ones that follow best."""
-_LOOSE = 0.3
-"""Distance from its command, as a share of its spread, at which a reading is looked at."""
-_CLOSER = 0.3
-"""How much nearer both readings must lie to each other's command than to their own."""
 _SHORTEST = _LEAD + _LONGEST + 8
 _FINE = 0.02
 """s; faster logs are averaged to about this period before lags are looked for."""
@@ -177,7 +174,7 @@ def _compare(
     total = np.cumsum((sent + means[0, :, :, None].astype(np.float32)) * mask, axis=2)
     summed = _fit(total - total[:, :, :1], seen, mask)
     # the parts of a move that both sides made, so that the way still to go is no offset
-    apart = _mean(seen - shifted, inner) + means[1] - means[0]
+    apart = masked_mean(seen - shifted, inner) + means[1] - means[0]
     moves = sent.std(axis=2) * np.sqrt(longest / counts)
     return {
         "index": batch.first + usable,
@@ -191,7 +188,7 @@ def _compare(
         "summed_gain": summed[1],
         "crossed": tuple(
             (batch.first + int(usable[k]), i, j)
-            for k, i, j in _crossings(
+            for k, i, j in crossings(
                 shifted, seen, inner, correlation, means[1] - means[0], means[0]
             )
         ),
@@ -240,11 +237,6 @@ def _fit(x: np.ndarray, y: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np
         )
 
 
-def _mean(x: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """(p, E) over the masked frames."""
-    return np.einsum("pet,et->pe", x, mask) / np.maximum(mask.sum(axis=1), 1)
-
-
 def _lags(sent: np.ndarray, seen: np.ndarray, inner: np.ndarray) -> np.ndarray:
     """(E,) frames at which the readings are explained best, to a fraction; NaN if nothing moves.
 
@@ -268,43 +260,3 @@ def _lags(sent: np.ndarray, seen: np.ndarray, inner: np.ndarray) -> np.ndarray:
     # no relation, or a minimum at the edge: no answer
     lost = (profile[best, e] > -0.7) | (best == 0) | (best == len(trial) - 1)
     return np.where(lost, np.nan, found)
-
-
-def _crossings(
-    sent: np.ndarray,
-    seen: np.ndarray,
-    inner: np.ndarray,
-    own: np.ndarray,
-    apart: np.ndarray,
-    places: np.ndarray,
-) -> Iterator[tuple[int, int, int]]:
-    """(episode, i, j), i < j, of readings that follow each other's command and not their own.
-
-    apart, places: (p, E) mean of the reading less that of the command, and of the command.
-    """
-    with np.errstate(invalid="ignore"):
-        loose = (np.nan_to_num(own, nan=1.0) < 0.8) | (_miss(sent, seen, inner, apart) > _LOOSE)
-    for e in np.flatnonzero(loose.sum(axis=0) >= 2):
-        rows = inner[e] > 0
-        x, y = sent[:, e, rows].astype(float), seen[:, e, rows].astype(float)
-        live = np.flatnonzero((x.std(axis=1) > 1e-6) & (y.std(axis=1) > 1e-6))
-        if len(live) < 2:
-            continue
-        c = np.corrcoef(x[live], y[live])[: len(live), len(live) :]
-        x, y = x + places[:, e, None], y + (places + apart)[:, e, None]
-        off = np.sqrt(np.mean((y[live][None, :] - x[live][:, None]) ** 2, axis=2))
-        for a in range(len(live)):
-            for b in range(a + 1, len(live)):
-                mutual = min(c[a, b], c[b, a])
-                alike = mutual > 0.8 and mutual > max(c[a, a], c[b, b]) + 0.1
-                # joints that move alike are told apart by where they are
-                there = max(off[a, b], off[b, a]) < _CLOSER * min(off[a, a], off[b, b])
-                if alike or (there and mutual > 0.8):
-                    yield int(e), int(live[a]), int(live[b])
-
-
-def _miss(sent: np.ndarray, seen: np.ndarray, inner: np.ndarray, apart: np.ndarray) -> np.ndarray:
-    """(p, E) distance from reading to command over the travel of the command."""
-    off = np.sqrt(_mean((seen - sent) ** 2, inner) + apart**2)
-    spread = np.sqrt(_mean(sent**2, inner))
-    return np.divide(off, spread, out=np.zeros_like(off), where=spread > 1e-9)
