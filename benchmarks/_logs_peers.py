@@ -106,7 +106,7 @@ def run(tool: Path, words: Sequence[str], path: Path) -> str:
            "OMP_NUM_THREADS": "1"}  # fmt: skip
     try:
         done = subprocess.run(
-            ["nice", "-n", "19", str(tool / words[0]), *words[1:], str(path)],
+            [str(tool / words[0]), *words[1:], str(path)],
             capture_output=True, text=True, timeout=LIMIT_S, env=env, cwd=path.parent,
         )  # fmt: skip
     except subprocess.TimeoutExpired:

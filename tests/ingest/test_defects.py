@@ -1,10 +1,14 @@
 """Planted defects are found under their own name, and healthy sets are left alone."""
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 
 from gaploop.ingest import Finding, screen
 from gaploop.testing.clean_sets import clean_set
 from gaploop.testing.defects import SEVERITIES, defective, kinds
+from gaploop.testing.defects_files import FILE_DEFECTS
 from gaploop.testing.shapes import SHAPES
 
 SEED, EPISODES = 7, 16
@@ -57,3 +61,33 @@ def test_planting_leaves_the_healthy_set_as_it_was(healthy) -> None:
             if "pose" in kind.shapes:
                 defective(name, severity, "pose", SEED, healthy["pose"])
     assert [e.id for e in healthy["pose"].episodes()] == before
+
+
+def test_a_late_stamp_is_no_hole() -> None:
+    late, lost = clean_set("arm", SEED, 4), clean_set("arm", SEED, 4)
+    for s in (late, lost):
+        s.takes[0].times = np.arange(len(s.takes[0].times)) / 30.0
+    late.takes[0].times[50] += 0.9 / 30
+    lost.takes[0].times[50:] += 1 / 30
+    assert "timestamp_gap" not in {f.code for f in screen(late.episodes()).findings}
+    assert "timestamp_gap" in {f.code for f in screen(lost.episodes()).findings}
+
+
+@pytest.mark.parametrize("shape", list(SHAPES))
+def test_readings_trail_their_commands_as_stated(shape: str) -> None:
+    robot = SHAPES[shape]
+    lag = next(f for f in screen(clean_set(shape, 3, 8).episodes()).findings
+               if f.code == "action_lag")  # fmt: skip
+    shown = float(lag.message.split("trails it by ")[1].split(" ms")[0])
+    assert robot.lags[0] - 0.6 < shown * robot.fps / 1e3 < robot.lags[1] + 0.6
+
+
+@pytest.mark.parametrize("name", list(FILE_DEFECTS))
+def test_each_file_defect_changes_one_file(name: str, tmp_path: Path) -> None:
+    from gaploop.store.datasets import write_dataset
+
+    folder = tmp_path / "set"
+    write_dataset(folder, clean_set("pose", 4, 3).episodes(), fps=15.0, robot="pose")
+    before = {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+    changed = FILE_DEFECTS[name][1](folder)
+    assert [p for p, data in before.items() if p.read_bytes() != data] == [changed]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-_LOOSE = 0.3
+_LOOSE = 0.5
 """Distance from its command, as a share of its spread, at which a reading is looked at."""
 _CLOSER = 0.3
 """How much nearer both readings must lie to each other's command than to their own."""
