@@ -37,36 +37,36 @@ COMMANDS = {
     "adduct": ("adduct", "scan"),
 }
 WORDS = {
-    "nan": r"nan|non-?finite|missing value",
+    "nan": r"\bnans?\b|non-?finite|missing value",
     "inf": r"\binf|non-?finite",
-    "timestamp_order": r"monoton|backward|out.of.order|non-?increasing|duplicate.*time|order",
-    "timestamp_gap": r"gap|hole|drop|missing frame|timestamp",
+    "timestamp_order": r"monoton|backward|out.of.order|not sorted|duplicate.*time",
+    "timestamp_gap": r"\bgaps?\b|\bhole|dropped frame|missing frame|frame drop|timestamp",
     "timestamp_jitter": r"jitter|irregular|timestamp|timing",
-    "clock_skew": r"skew|drift|fps|rate|timestamp",
-    "fps_mismatch": r"fps|rate|timestamp|hz",
-    "frozen_signal": r"froz|freez|stuck|stale|flat|static|repeat|constant|stall",
-    "constant_dimension": r"constant|dead|zero.variance|never (move|change)|flat|static",
-    "reading_jump": r"jump|spike|outlier|discontinu|leap|glitch|wrap|teleport",
-    "action_jump": r"jump|spike|outlier|discontinu|leap|glitch|jerk",
-    "quaternion_norm": r"quat|norm|unit.length",
-    "quaternion_sign": r"quat|sign|hemisphere|double.cover",
+    "clock_skew": r"skew|drift|fps|\brate\b|timestamp",
+    "fps_mismatch": r"fps|\brate\b|timestamp|\bhz\b",
+    "frozen_signal": r"froz|freez|stuck|stale|flatline|static|repeated|constant|stall",
+    "constant_dimension": r"constant|dead|zero.variance|never (move|change)|flat|static|stuck",
+    "reading_jump": r"jump|spike|outlier value|discontinu|leap|glitch|wrap|teleport",
+    "action_jump": r"jump|spike|outlier value|discontinu|leap|glitch|jerk",
+    "quaternion_norm": r"quat|unit.norm|unit.length|\bnorm\b",
+    "quaternion_sign": r"quat|\bsign\b|hemisphere|double.cover|jump|discontinu",
     "quaternion_order": r"quat|wxyz|xyzw",
-    "integer_wrap": r"wrap|overflow|unsigned|uint",
-    "gripper_polarity": r"polarit|invert|gripper|opposite",
-    "joint_sign": r"sign|invert|mirror|anti-?correl|negative corr|opposite",
-    "joint_swap": r"swap|permut|cross|order of (joint|col)",
-    "unit_mismatch": r"unit|degree|radian|scale|millim|magnitude",
-    "action_lag": r"lag|delay|latency|shift|align|desync",
-    "action_offset": r"lag|delay|latency|shift|align|desync|off.by.one|causal",
-    "action_mode": r"delta|absolute|action (mode|space|type)",
-    "control_rate": r"held|repeat|control rate|duplicate|stale|zero.order|hz",
-    "saturation": r"satur|clip|limit",
-    "joint_zero": r"offset|bias|zero|calib",
+    "integer_wrap": r"\bwrap|overflow|unsigned|uint",
+    "gripper_polarity": r"polarit|invert|opposite|flipped",
+    "joint_sign": r"\bsign\b|invert|mirror|anti-?correl|negative corr|opposite|flipped",
+    "joint_swap": r"swap|permut|crossed|order of (joint|col)",
+    "unit_mismatch": r"\bunits?\b|degree|radian|\bscales?\b|millim|magnitude",
+    "action_lag": r"\blag|delay|latency|misalign|desync|shift",
+    "action_offset": r"\blag|delay|latency|misalign|desync|shift|off.by.one|causal",
+    "action_mode": r"\bdelta\b|absolute|action (mode|space|type)",
+    "control_rate": r"held|repeated|control rate|duplicate|stale|zero.order|\bhz\b",
+    "saturation": r"satur|clipp|\blimits?\b",
+    "joint_zero": r"\boffset|\bbias|zero.point|miscalib",
     "idle_frames": r"idle|static|still|no motion|inactive|pause",
-    "duplicate_episode": r"duplic|identical|cop(y|ies)",
-    "near_duplicate": r"duplic|identical|cop(y|ies)|near-dup|redundan|similar",
-    "episode_length": r"short|length|long|truncat",
-    "language_missing": r"task|language|instruction|prompt",
+    "duplicate_episode": r"duplic|identical|\bcop(y|ies)",
+    "near_duplicate": r"duplic|identical|\bcop(y|ies)|near-dup|redundan|similar",
+    "episode_length": r"short|episode length|truncat|\blong",
+    "language_missing": r"(missing|no|empty).*(task|language|instruct)|task.*(missing|empty)",
 }
 LIMIT_S = 120
 
@@ -97,7 +97,8 @@ def write(s: CleanSet, path: Path) -> None:
 
 def lines(text: str) -> set[str]:
     """Lines of a report without figures, so that only what is new stands out."""
-    return {re.sub(r"[\d.,%+-]+", "#", x).strip().lower() for x in text.splitlines() if x.strip()}
+    plain = {re.sub(r"[\d.,%+-]+", "#", x).strip().lower() for x in text.splitlines()}
+    return {x for x in plain if x and "pass" not in x}
 
 
 def run(tool: Path, words: Sequence[str], path: Path) -> str:
@@ -139,7 +140,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             continue
         shape = "arm" if "arm" in kind.shapes else "pose"
         bad, defect = defective(kind.name, "middle", shape, args.seed, sets[shape])
-        path = args.out / kind.name.replace(" ", "-")
+        path = args.out / f"set{count:02d}"  # a name that gives nothing away
         if not path.exists():
             write(bad, path)
         ours = _ours(path)
