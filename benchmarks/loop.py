@@ -230,7 +230,7 @@ def picture(results: list[Result]) -> str:
     """The best rival and the loop round by round, as SVG; how it is drawn decides no figure."""
     from benchmarks.pictures import rounds
 
-    return rounds(worlds(results))
+    return rounds(worlds([r for r in results if r.cell.parameters["recipe"] != ALARM]))
 
 
 def worlds(results: list[Result]) -> list[dict[str, Any]]:

@@ -15,6 +15,8 @@ class ScreenConfig:
     """Share by which measured and declared rates may differ."""
     drift_tolerance: float = 2e-4
     """Share by which the clock of the stamps may run apart from the declared rate."""
+    jitter_share: float = 0.15
+    """Spread of the steps between stamps, as a share of a period, that is reported."""
     idle_seconds: float = 2.0
     """Shortest stretch without a command at either end that is reported, in s."""
     frozen_seconds: float = 0.5
@@ -36,6 +38,7 @@ class ScreenConfig:
             0,
             "rate_tolerance",
             "drift_tolerance",
+            "jitter_share",
             "idle_seconds",
             "frozen_seconds",
             "long_lag",

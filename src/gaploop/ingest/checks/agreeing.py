@@ -15,10 +15,14 @@ _WORSE = 0.15
 """Mean log(1 - r^2) by which the usual lag must be worse than an episode's own."""
 _MIRRORS = -0.8
 _OVER, _UNDER = 5.0, 1 / 25
+_FURTHER, _TIGHT = 1.8, 0.95
+"""Gain over that of the other episodes, at a correlation, that no loop reaches."""
 _FULL = 0.25
 """How far from 1 the gain of a joint may be that still goes where it is sent."""
 _ELSEWHERE = 8.0
 """Frames from the usual lag at which a likeness is likely chance."""
+_EARLY = 0.5
+"""Frames before its command from which a reading cannot be its answer."""
 _LAG = "Measure the lag per robot and train with it; do not shift the data."
 
 
@@ -90,7 +94,17 @@ def _scales(f: Following) -> Iterator[tuple[int, Seen]]:
     for p in arms:
         gain = np.abs(f.gain[p])
         sure = np.abs(f.correlation[p]) > _FOLLOWS
-        usual = float(middle(gain[sure])) if sure.any() else 1.0
+        with np.errstate(divide="ignore"):
+            logs = np.where(sure, np.log(gain), np.nan)
+        # of two groups as large the one that goes where it is sent is right
+        _, centre = odd_ones(logs, np.log(2.0), worse=abs)
+        usual = float(np.exp(centre)) if sure.any() else 1.0
+        # a loop may fall short, but hardly goes further than others do under the same command
+        alike = sure & (np.abs(f.gain[p] / usual - 1) < _FULL)
+        far = sure & (f.correlation[p] > _TIGHT) & (gain > _FURTHER * usual)
+        if alike.sum() >= max(3, 0.5 * sure.sum()):
+            for k in np.flatnonzero(far & (gain / usual <= _OVER)):
+                yield int(f.index[k]), _scale(f, p, gain[k])
         # all alike: the two sides count in units of their own, and that is a fact of the set
         shared = len(gain) > 2 and not _UNDER < usual < _OVER
         base = usual if shared else 1.0
@@ -125,6 +139,9 @@ def _zeros(f: Following, swapped: set[int]) -> Iterator[tuple[int, Seen]]:
         if sure.sum() < 4:
             continue
         travel = float(np.median(f.spread[p][sure]))
+        # in another unit every offset is another one
+        width = f.spread[p] / max(travel, 1e-12)
+        sure &= (width < _OVER) & (width > 1 / _OVER)
         values = np.where(sure, f.offset[p], np.nan)
         odd, centre = odd_ones(values, 0.08 * travel, worse=abs)
         for k in np.flatnonzero(odd):
@@ -151,8 +168,13 @@ def _modes(f: Following) -> Iterator[tuple[int, Seen]]:
         return
     place = middle(np.abs(f.correlation[arms]), axis=0)
     summed = middle(f.summed[arms], axis=0)
+    scale = middle(f.summed_gain[arms], axis=0)
+    reach = middle(np.abs(f.gain[arms]), axis=0)
     steps = (summed > 0.8) & (place < 0.7) & (summed > place + 0.2)
-    places = place > 0.8
+    # steps add up to where the joint goes, in its own unit, and each is far smaller
+    own_unit = (scale > 0.4) & (scale < 2.5)
+    steps |= own_unit & (((summed > 0.8) & (reach > 3)) | ((summed > 0.65) & (place < 0.5)))
+    places = (place > 0.8) & ~steps
     if not steps.any() or not places.any():
         return
     odd = steps if steps.sum() <= places.sum() else places
@@ -186,11 +208,25 @@ def _lags(f: Following, config: ScreenConfig) -> Iterator[tuple[int, Seen]]:
     # and motion that repeats has several: the usual one must explain this episode badly
     usual = np.clip(np.rint(centre if np.isfinite(centre) else 0) - TRIALS[0], 0, len(TRIALS) - 1)
     odd &= f.profile[int(usual)] - f.profile.min(axis=0) > _WORSE
+    early = known & ~odd & (centre < -_EARLY)
+    for k in np.flatnonzero(early):
+        yield (
+            int(f.index[k]),
+            Seen(
+                code="action_offset",
+                severity="warning",
+                feature=f.command,
+                message=f"{f.reading} moves {-1e3 * f.lag[k]:.0f} ms ({-frames[k]:.1f} frames) "
+                "before the command it answers",
+                fix="The commands are stored late, or were made from later readings: shift them "
+                "to the observation they were given for.",
+            ),
+        )
     middle = 1e3 * float(np.median(f.lag[known & ~odd])) if (known & ~odd).any() else 0.0
     low, high = np.percentile(1e3 * f.lag[known & ~odd], [25, 75])
     slow = middle > 1e3 * config.long_lag
     severity: Severity = "warning" if slow else "info"
-    for k in np.flatnonzero(known & ~odd):
+    for k in np.flatnonzero(known & ~odd & ~early):
         yield (
             int(f.index[k]),
             Seen(

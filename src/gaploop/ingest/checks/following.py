@@ -7,7 +7,8 @@ import numpy as np
 
 from gaploop.core.units import FACTORS
 from gaploop.ingest.checks.batch import Batch, Stream, label
-from gaploop.ingest.checks.roles import commanded, grippers
+from gaploop.ingest.checks.crossing import crossings, masked_mean
+from gaploop.ingest.checks.roles import commanded, grippers, quaternions
 from gaploop.ingest.checks.summary import Watcher
 
 _LEAD, _LONGEST = 8, 24
@@ -50,11 +51,13 @@ class Following:
     gain: np.ndarray
     """Reading per command."""
     offset: np.ndarray
-    """Mean of the reading less mean of the command."""
+    """Mean of the reading less mean of the command it answers."""
     spread: np.ndarray
     """sd of the command."""
     summed: np.ndarray
     """Correlation of the reading with the running sum of the command."""
+    summed_gain: np.ndarray
+    """Reading per running sum of the command."""
     crossed: tuple[tuple[int, int, int], ...]
     """(episode, i, j) where reading i follows command j and reading j command i."""
 
@@ -103,7 +106,9 @@ def _partners(batch: Batch) -> Iterator[tuple[Stream, Stream, list[tuple[int, in
         for other, reading in sorted(batch.streams.items()):
             if not other.startswith("observation.") or not _comparable(command, reading):
                 continue
-            columns = commanded(command.columns, reading.columns)
+            # parts of a quaternion are no joints: they have no zero, sign or gain of their own
+            turned = {i + k for i, _ in quaternions(command.columns) for k in range(4)}
+            columns = [c for c in commanded(command.columns, reading.columns) if c[0] not in turned]
             rank = 2 * len(columns) + (other == "observation.state")
             if columns and (best is None or rank > best[0]):
                 best = (rank, reading, columns)
@@ -170,6 +175,11 @@ def _compare(
     whole = np.rint(np.nan_to_num(lag)).astype(int)
     shifted = np.take_along_axis(sent, np.clip(at - whole[:, None], 0, longest - 1)[None], axis=2)
     correlation, gain = _fit(shifted, seen, inner)
+    # the sum of what was sent, not of its deviations: steps add up to a place
+    total = np.cumsum((sent + means[0, :, :, None].astype(np.float32)) * mask, axis=2)
+    summed = _fit(total - total[:, :, :1], seen, mask)
+    # the parts of a move that both sides made, so that the way still to go is no offset
+    apart = masked_mean(seen - shifted, inner) + means[1] - means[0]
     moves = sent.std(axis=2) * np.sqrt(longest / counts)
     return {
         "index": batch.first + usable,
@@ -178,12 +188,15 @@ def _compare(
         "profile": profile.astype(np.float32),
         "correlation": correlation,
         "gain": gain,
-        "offset": means[1] - means[0],
+        "offset": apart,
         "spread": moves,
-        "summed": _fit(np.cumsum(sent, axis=2) * mask, seen, mask)[0],
+        "summed": summed[0],
+        "summed_gain": summed[1],
         "crossed": tuple(
             (batch.first + int(usable[k]), i, j)
-            for k, i, j in _crossings(shifted, seen, inner, correlation)
+            for k, i, j in crossings(
+                shifted, seen, inner, correlation, means[1] - means[0], means[0]
+            )
         ),
     }
 
@@ -256,22 +269,3 @@ def _lags(sent: np.ndarray, seen: np.ndarray, inner: np.ndarray) -> tuple[np.nda
     # no relation, or a minimum at the edge: no answer
     lost = (profile[best, e] > -0.7) | (best == 0) | (best == len(trial) - 1)
     return np.where(lost, np.nan, found), profile
-
-
-def _crossings(
-    sent: np.ndarray, seen: np.ndarray, inner: np.ndarray, own: np.ndarray
-) -> Iterator[tuple[int, int, int]]:
-    """(episode, i, j), i < j, of readings that follow each other's command and not their own."""
-    suspects = np.flatnonzero((np.nan_to_num(own, nan=1.0) < 0.8).sum(axis=0) >= 2)
-    for e in suspects:
-        rows = inner[e] > 0
-        x, y = sent[:, e, rows].astype(float), seen[:, e, rows].astype(float)
-        live = np.flatnonzero((x.std(axis=1) > 1e-6) & (y.std(axis=1) > 1e-6))
-        if len(live) < 2:
-            continue
-        c = np.corrcoef(x[live], y[live])[: len(live), len(live) :]
-        for a in range(len(live)):
-            for b in range(a + 1, len(live)):
-                mutual = min(c[a, b], c[b, a])
-                if mutual > 0.8 and mutual > max(c[a, a], c[b, b]) + 0.1:
-                    yield int(e), int(live[a]), int(live[b])

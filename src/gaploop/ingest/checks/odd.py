@@ -1,7 +1,7 @@
 """Which episodes differ from their fellows in one figure."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -46,6 +46,17 @@ def middle(values: np.ndarray, axis: int | None = None) -> np.ndarray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # numpy has no switch for an empty slice
         return np.nanmedian(values, axis=axis)
+
+
+def of_a_task(odd: np.ndarray, texts: Sequence[str]) -> np.ndarray:
+    """(E,) the odd ones whose whole task is odd: then the task is another, not the writer."""
+    named = np.array(texts)
+    own = np.zeros(len(odd), dtype=bool)
+    for text in dict.fromkeys(texts):
+        here = named == text
+        if here.sum() >= 3 and odd[here].all() and not odd[~here].all():
+            own |= here
+    return own
 
 
 def _group(values: np.ndarray, among: np.ndarray, floor: float) -> np.ndarray:

@@ -1,10 +1,11 @@
 """Quaternion columns: their norm, and which of the four is the real part."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from gaploop.ingest.checks.batch import Batch, Stream, reduce
+from gaploop.ingest.checks.batch import Batch, Said, Stream, reduce
+from gaploop.ingest.checks.odd import of_a_task
 from gaploop.ingest.checks.roles import quaternions
 from gaploop.ingest.checks.summary import Watcher
 from gaploop.ingest.findings import Seen
@@ -12,6 +13,8 @@ from gaploop.ingest.findings import Seen
 _OFF_NORM = 0.01
 _APART = 2.0
 """How many times farther off than nearly all others the turned episodes must lie."""
+_OPPOSITE = -0.5
+"""Product of neighbouring quaternions from which one is the other's opposite."""
 _SURE = 3.0
 """How many times nearer the turned order must lie than the stored one."""
 
@@ -28,13 +31,15 @@ class Rotations(Watcher):
             for at, order in quaternions(stream.columns):
                 self._add(batch.first, stream, at, order)
 
-    def say(self) -> Iterator[tuple[int, Seen]]:
+    def say(self, said: Sequence[Said]) -> Iterator[tuple[int, Seen]]:
         for (feature, order), parts in self._parts.items():
-            index, worst, sizes, ahead = (
-                np.concatenate([p[k] for p in parts], axis=-1) for k in range(4)
+            index, worst, sizes, ahead, flips = (
+                np.concatenate([p[k] for p in parts], axis=-1) for k in range(5)
             )
             yield from _norms(feature, index, worst)
-            yield from _orders(feature, order, index, sizes, ahead)
+            yield from _flips(feature, index, flips)
+            texts = [said[int(e)].text for e in index]
+            yield from _orders(feature, order, index, sizes, ahead, texts)
 
     def _add(self, first: int, stream: Stream, at: int, order: str) -> None:
         q = stream.x[at : at + 4].astype(np.float64)
@@ -44,6 +49,9 @@ class Rotations(Watcher):
         signed = reduce(np.minimum, q, stream.bounds)
         # writers that settle the sign keep the real part positive
         ahead = signed >= -1e-6
+        turned = np.zeros(q.shape[1])
+        turned[1:] = np.sum(q[:, 1:] * q[:, :-1], axis=0) < _OPPOSITE
+        turned[stream.bounds[:-1][full]] = 0
         feature = f"{stream.key}[{stream.columns[at]}..{stream.columns[at + 3]}]"
         self._parts.setdefault((feature, order), []).append(
             (
@@ -51,6 +59,7 @@ class Rotations(Watcher):
                 reduce(np.maximum, off, stream.bounds)[full],
                 sizes[:, full],
                 ahead[:, full],
+                reduce(np.add, turned, stream.bounds)[full],
             )
         )
 
@@ -74,8 +83,30 @@ def _norms(feature: str, index: np.ndarray, worst: np.ndarray) -> Iterator[tuple
             )
 
 
+def _flips(feature: str, index: np.ndarray, flips: np.ndarray) -> Iterator[tuple[int, Seen]]:
+    """The same rotation written with the opposite sign from one frame to the next."""
+    for e, count in zip(index, flips, strict=True):
+        if count:
+            yield (
+                int(e),
+                Seen(
+                    code="quaternion_sign",
+                    severity="warning",
+                    feature=feature,
+                    message=f"changes to the opposite quaternion {int(count)} times: the same "
+                    "rotation in other numbers",
+                    fix="Turn the sign wherever the product with the frame before is negative.",
+                ),
+            )
+
+
 def _orders(
-    feature: str, order: str, index: np.ndarray, sizes: np.ndarray, ahead: np.ndarray
+    feature: str,
+    order: str,
+    index: np.ndarray,
+    sizes: np.ndarray,
+    ahead: np.ndarray,
+    texts: Sequence[str],
 ) -> Iterator[tuple[int, Seen]]:
     """Episodes that lie on the others only after their four columns are turned by one."""
     if len(index) < 3:
@@ -85,6 +116,8 @@ def _orders(
         return
     if turned.sum() > 0.8 * (~turned).sum() and _real_first(ahead, turned, order):
         turned = ~turned
+    # a task that holds the hand another way is not written another way
+    turned &= ~of_a_task(turned, texts)
     named = "w x y z" if order == "wxyz" else "x y z w"
     other = "x y z w" if order == "wxyz" else "w x y z"
     for e in index[turned]:
@@ -112,9 +145,10 @@ def _turned(sizes: np.ndarray) -> np.ndarray:
     for turn in (1, -1):
         shifted = np.abs(np.roll(sizes, turn, axis=0) - reference[:, None]).sum(axis=0)
         mask |= (straight > _SURE * shifted) & (straight > 0.1)
-    rest = straight[~mask]
-    apart = len(rest) > 0 and np.median(straight[mask]) > _APART * np.quantile(rest, 0.9)
-    return mask if mask.any() and apart else np.zeros_like(mask)
+    if not mask.any() or mask.all():
+        return mask
+    apart = np.median(straight[mask]) > _APART * np.quantile(straight[~mask], 0.9)
+    return mask if apart else np.zeros_like(mask)
 
 
 def _middle(sizes: np.ndarray) -> np.ndarray:

@@ -1,5 +1,5 @@
 """Readings that stand still while the command moves, attempts that do nothing for long, and
-commands that press against a limit or change less often than they are logged.
+commands that change less often than they are logged.
 
 A coarse pass over all episodes names candidates; the tests of `signals` judge only those.
 """
@@ -9,11 +9,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from gaploop.ingest.checks.batch import Batch, Stream
-from gaploop.ingest.checks.roles import grippers
+from gaploop.ingest.checks.roles import commanded, grippers
 from gaploop.ingest.checks.summary import Watcher
 from gaploop.ingest.findings import Seen
-from gaploop.signals import frozen, saturation
-from gaploop.signals.spans import spans
+from gaploop.signals import frozen
+from gaploop.signals.spans import Span, spans
 
 _VELOCITY = ("rad/s", "deg/s", "m/s")
 _RESTING = (*_VELOCITY, "1", "C", "K", "V", "A", "N m", "N")
@@ -21,12 +21,14 @@ _STRIDE = 5
 """Frames a coarse look skips: a stretch of twice as many equal readings is never missed."""
 _RESTLESS = 0.05
 """Share of repeated rows from which a column is one that repeats by nature."""
+_ASKED = 0.1
+"""Share of its travel that a command covers while a joint that does not answer is stuck."""
 _FLAT = 0.01
 """Share of a column's travel below which a stride counts as no motion."""
 
 
 class Stills(Watcher):
-    """Frozen readings, idle stretches, clipped and held commands."""
+    """Frozen readings, idle stretches and held commands."""
 
     def __init__(self, config) -> None:
         super().__init__(config)
@@ -37,9 +39,6 @@ class Stills(Watcher):
     def see(self, batch: Batch) -> None:
         action = batch.streams.get("action")
         self._seen += list(self._frozen(batch, action))
-        for key, stream in batch.streams.items():
-            if key.startswith("action"):
-                self._seen += list(self._clipped(batch.first, stream))
         if action is not None:
             self._resting(batch, action)
             self._changes(batch, action)
@@ -75,11 +74,15 @@ class Stills(Watcher):
                 continue
             moving = _moving(action, e, times)
             hands = set(grippers(stream.columns))
+            own = _commands(action, stream, e, times)
             minimum = max(10, round(self.config.frozen_seconds / _period(times)))
             for found in frozen(table, times, minimum=minimum, moving=moving):
                 d = found.dimension
                 # a gripper rests on its object while the arm moves
                 if np.ptp(table[:, d]) == 0 or d in hands:
+                    continue
+                # another joint may well rest while one moves
+                if d in own and not _asked(own[d], table[:, d], found.span):
                     continue
                 yield Seen(
                     code="frozen_signal",
@@ -109,43 +112,6 @@ class Stills(Watcher):
                 f"{span.t0:.2f} s while the command moves",
                 fix="The stream was dead: cut the episode there, and look at bus and recorder.",
             )
-
-    # -- clipped ------------------------------------------------------------
-
-    def _clipped(self, first: int, stream: Stream) -> Iterator[tuple[int, Seen]]:
-        """Commands that sit at both ends of a range of their own."""
-        if not stream.x.shape[1]:
-            return
-        n = np.maximum(stream.lengths, 1)
-        low = np.repeat(stream.low.astype(stream.x.dtype), stream.lengths, axis=1)
-        high = np.repeat(stream.high.astype(stream.x.dtype), stream.lengths, axis=1)
-        full = np.flatnonzero(stream.lengths > 0)
-        starts = stream.bounds[:-1][full]
-        at = (stream.x == low) | (stream.x == high)
-        share = np.zeros(stream.low.shape)
-        share[:, full] = np.add.reduceat(at, starts, axis=1, dtype=np.int64) / n[full]
-        share[stream.low == stream.high] = 0
-        share[grippers(stream.columns)] = 0
-        for d, e in zip(*np.nonzero(share >= self.config.saturated_share), strict=True):
-            rows = stream.rows(int(e))
-            found = saturation(stream.x[d, rows], stream.times[rows])
-            # a plateau at one end, or at uneven ends, may be a target that rests
-            clipped = min(found.at_low, found.at_high) > 0.01 and abs(
-                found.low + found.high
-            ) < 0.01 * (found.high - found.low)
-            if found.longest >= 3 and clipped:
-                yield (
-                    first + int(e),
-                    Seen(
-                        code="saturation",
-                        severity="warning",
-                        feature=stream.labels[d],
-                        message=f"{100 * share[d, e]:.0f} % of the commands sit at "
-                        f"{found.low:.4g} or {found.high:.4g} {stream.unit}",
-                        fix="Clipped commands hide what the policy wanted; log it before the "
-                        "clip too.",
-                    ),
-                )
 
     # -- idle ---------------------------------------------------------------
 
@@ -241,6 +207,30 @@ class Stills(Watcher):
 
 
 # -- inside -------------------------------------------------------------------
+
+
+def _commands(
+    action: Stream | None, stream: Stream, e: int, times: np.ndarray
+) -> dict[int, np.ndarray]:
+    """Column of a reading to the command in force at its stamps, (T,)."""
+    if action is None or action.lengths[e] < 2:
+        return {}
+    rows = action.rows(e)
+    at = np.searchsorted(action.times[rows], times, side="right") - 1
+    at = np.clip(at, 0, action.lengths[e] - 1)
+    pairs = commanded(action.columns, stream.columns)
+    return {b: action.x[a, rows][at] for a, b in pairs}
+
+
+def _asked(command: np.ndarray, reading: np.ndarray, span: Span) -> bool:
+    """Whether a joint's own command travels while its reading repeats."""
+    during = command[span.start : span.stop]
+    inside = reading[: span.start], reading[span.stop :]
+    steps = np.abs(np.concatenate([np.diff(part) for part in inside]))
+    # the smallest change the reading shows otherwise is its resolution
+    finest = float(steps[steps > 0].min()) if np.any(steps > 0) else 0.0
+    travel = float(np.ptp(during))
+    return travel > max(_ASKED * float(np.ptp(command)), 4 * finest)
 
 
 def _period(times: np.ndarray) -> float:

@@ -12,6 +12,9 @@ import numpy as np
 from gaploop.ingest.checks.batch import Batch, Said, Stream, label, reduce
 from gaploop.ingest.config import ScreenConfig
 
+_LONE = 6.0
+"""Times its episode's mean from which a value is looked at more closely."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bad:
@@ -48,8 +51,13 @@ class Columns:
     """Root mean square change a frame."""
     jump: np.ndarray
     """Largest change from one frame to the next."""
-    jump_row: np.ndarray
-    """Row it leads to."""
+    kink: np.ndarray
+    """Farthest a reading lies from the middle of its neighbours: half a leap, or a spike."""
+    kink_row: np.ndarray
+    """Its row."""
+    bend: np.ndarray
+    """Distance from that middle that 90 % of the frames stay under; only where `kink` stands
+    out among its episode's, else `kink`."""
     still: np.ndarray
     """Share of frames that repeat the one before."""
 
@@ -144,6 +152,8 @@ def _figures(first: int, stream: Stream) -> dict[str, np.ndarray]:
     bounds = stream.bounds
     size = np.abs(stream.steps)
     jump = reduce(np.maximum, size, bounds)
+    bends = _bends(stream)
+    kink = reduce(np.maximum, bends, bounds)
     power = reduce(np.add, np.square(stream.steps), bounds)
     still = reduce(np.add, size == 0, bounds) - 1  # the first row has no change by definition
     moves = np.maximum(stream.lengths - 1, 1)
@@ -151,21 +161,45 @@ def _figures(first: int, stream: Stream) -> dict[str, np.ndarray]:
         "low": stream.low, "high": stream.high, "mean": stream.mean, "sd": stream.sd,
         "start": stream.x[:, np.minimum(bounds[:-1], max(stream.x.shape[1] - 1, 0))]
         if stream.x.shape[1] else np.zeros_like(jump),
-        "step": np.sqrt(power / moves), "jump": jump, "still": still / moves,
+        "step": np.sqrt(power / moves), "jump": jump, "kink": kink, "still": still / moves,
     }  # fmt: skip
     kept = {n: v[:, full].astype(np.float32) for n, v in figures.items()}
+    rows, bend = _rows(bends, kink, bounds)
     return {
         **kept,
         "index": first + full,
         "length": stream.lengths[full],
-        "jump_row": _rows(size, jump, bounds)[:, full],
+        "kink_row": rows[:, full],
+        "bend": bend[:, full].astype(np.float32),
     }
 
 
-def _rows(size: np.ndarray, jump: np.ndarray, bounds: np.ndarray) -> np.ndarray:
-    """(d, E) row of the largest step, looked up only where it stands out from its fellows."""
-    typical = np.median(jump, axis=1, keepdims=True) if jump.size else jump
-    rows = np.zeros(jump.shape, dtype=np.int32)
-    for d, e in zip(*np.nonzero(jump > 3 * typical), strict=True):
-        rows[d, e] = int(np.argmax(size[d, bounds[e] : bounds[e + 1]]))
-    return rows
+def _bends(stream: Stream) -> np.ndarray:
+    """(d, R) distance of each reading from the middle of its two neighbours; 0 at the ends."""
+    bends = np.zeros_like(stream.steps)
+    if bends.shape[1] > 2:
+        np.subtract(stream.steps[:, 1:-1], stream.steps[:, 2:], out=bends[:, 1:-1])
+        np.abs(bends, out=bends)
+        bends *= 0.5
+    full = stream.lengths > 0
+    bends[:, stream.bounds[:-1][full]] = 0
+    bends[:, stream.bounds[1:][full] - 1] = 0
+    return bends
+
+
+def _rows(
+    size: np.ndarray, largest: np.ndarray, bounds: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """(d, E) row of the largest value, and the one that is seldom exceeded.
+
+    Looked up only where the largest stands out among the episode's own frames: what else
+    lies in the batch must not matter.
+    """
+    typical = reduce(np.add, size, bounds) / np.maximum(np.diff(bounds), 1)
+    rows = np.zeros(largest.shape, dtype=np.int32)
+    seldom = largest.copy()
+    for d, e in zip(*np.nonzero(largest > _LONE * typical), strict=True):
+        inside = size[d, bounds[e] : bounds[e + 1]]
+        rows[d, e] = int(np.argmax(inside))
+        seldom[d, e] = np.quantile(inside, 0.9)
+    return rows, seldom

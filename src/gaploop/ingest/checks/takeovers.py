@@ -10,8 +10,12 @@ from gaploop.ingest.checks.roles import grippers
 from gaploop.ingest.checks.summary import Watcher
 from gaploop.ingest.findings import Seen
 
-_LEAP = 6.0
-"""How many times a column's usual (0.95 quantile) step in that episode a leap is."""
+_LEAP = 2.5
+"""How many times farther off the path than any frame just before and after it a leap is."""
+_NEAR = 5
+"""Frames before and after that say how the command moves at the time."""
+_LEAST = 0.05
+"""Share of a column's travel below which a step is no leap."""
 
 
 class Takeovers(Watcher):
@@ -34,10 +38,10 @@ class Takeovers(Watcher):
         for e in np.unique(owner):
             rows = action.rows(int(e))
             size = np.abs(action.steps[:, rows])
-            usual = np.maximum(np.quantile(size, 0.95, axis=1), 1e-4 * span)
             size[hands] = 0
             at = edges[owner == e] - rows.start
-            leaps = (size[:, at] > _LEAP * usual[:, None]) & (size[:, at] > 0.03 * span[:, None])
+            bend, usual = _bends(action.steps[:, rows], at)
+            leaps = (bend > _LEAP * usual) & (size[:, at] > _LEAST * span[:, None])
             if not leaps.any():
                 continue
             d, k = np.unravel_index(
@@ -59,3 +63,18 @@ class Takeovers(Watcher):
 
     def say(self) -> Iterator[tuple[int, Seen]]:
         yield from self._seen
+
+
+def _bends(steps: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(d, K) how far the step into each row is from those beside it, and the most around."""
+    n = steps.shape[1]
+    bend, usual = np.zeros((2, len(steps), len(at)))
+    for k, row in enumerate(at):
+        near = steps[:, max(1, row - _NEAR) : row + _NEAR + 1]
+        here = row - max(1, row - _NEAR)
+        others = np.delete(near, here, axis=1)
+        beside = steps[:, [max(1, row - 1), min(n - 1, row + 1)]].mean(axis=1)
+        bend[:, k] = np.abs(steps[:, row] - beside)
+        # the step itself is left out, so that its neighbours are compared with each other
+        usual[:, k] = np.abs(np.diff(others, axis=1)).max(axis=1, initial=0.0)
+    return bend, usual

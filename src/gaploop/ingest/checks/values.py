@@ -1,35 +1,41 @@
 """What the figures of each episode say: numbers, units, jumps, lengths, outcomes, texts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 import numpy as np
 
+from gaploop.core import HELD
 from gaploop.ingest.checks.batch import Said
-from gaploop.ingest.checks.odd import middle, odd_ones
+from gaploop.ingest.checks.hands import hands
+from gaploop.ingest.checks.leaps import leaps
 from gaploop.ingest.checks.roles import grippers
+from gaploop.ingest.checks.spreads import spreads, wrapped
 from gaploop.ingest.checks.summary import Columns, Summary
 from gaploop.ingest.config import ScreenConfig
 from gaploop.ingest.findings import Seen
-from gaploop.signals import ratio
 
 _WORD = {"nan": "NaN", "inf": "infinite"}
-_UNITLESS = {"raw", "1", "C", "V", "N m", "N", "A", "%"}
-_FELLOWS = 25.0
-"""Spread over the other episodes' from which another unit is likelier than another motion."""
 _TURNS = 50.0
 """rad: a joint that travels more than eight turns is more likely in degrees."""
-_KNOWN = {57.29577951: "degrees among radians", 1000.0: "mm among m", 100.0: "cm among m"}
 
 
-def values(summary: Summary, config: ScreenConfig) -> Iterator[tuple[int, Seen]]:
-    """Everything that the summary alone decides."""
+def values(
+    summary: Summary, config: ScreenConfig, paired: Set[str] = frozenset()
+) -> Iterator[tuple[int, Seen]]:
+    """Everything that the summary alone decides.
+
+    paired: features whose unit was found wrong beside their partner, which says more than
+      a comparison of episodes.
+    """
     yield from _finite(summary)
     for feature in summary.features:
         yield from _constant(feature)
         yield from _wrapped(feature)
         yield from _turns(feature)
-        yield from _spreads(feature, summary.said)
-        yield from _jumps(feature)
+        if feature.key not in paired:
+            yield from spreads(feature, summary.said)
+        yield from hands(feature, summary.said)
+        yield from leaps(feature)
     yield from _units(summary)
     yield from _lengths(summary, config)
     yield from _outcomes(summary.said)
@@ -54,6 +60,8 @@ def _finite(summary: Summary) -> Iterator[tuple[int, Seen]]:
 def _constant(f: Columns) -> Iterator[tuple[int, Seen]]:
     """Columns that never change: a fact of the set where it is so in all, odd in some."""
     flat = (f.low == f.high) & (f.length > 1)
+    if f.key == HELD:  # most attempts need no help
+        return
     hands = set(grippers(f.columns))  # which stay open over many an attempt
     for d in np.flatnonzero(flat.any(axis=1)):
         never = f.key.startswith("action") and d not in hands
@@ -79,7 +87,7 @@ def _constant(f: Columns) -> Iterator[tuple[int, Seen]]:
 
 def _wrapped(f: Columns) -> Iterator[tuple[int, Seen]]:
     """Negative 16-bit numbers that were logged as unsigned show as values near 65535."""
-    for d, e in zip(*np.nonzero(_is_wrapped(f)), strict=True):
+    for d, e in zip(*np.nonzero(wrapped(f)), strict=True):
         yield (
             int(f.index[e]),
             Seen(
@@ -91,13 +99,6 @@ def _wrapped(f: Columns) -> Iterator[tuple[int, Seen]]:
                 fix="Subtract 65536 from readings above 32767 before any resampling.",
             ),
         )
-
-
-def _is_wrapped(f: Columns) -> np.ndarray:
-    """(d, E)"""
-    found = (f.high <= 65535) & (f.high >= 60000) & (f.low < 5535)
-    # a wrap jumps over the whole range; a count that climbs there does not
-    return found & (f.jump > 50000)
 
 
 def _turns(f: Columns) -> Iterator[tuple[int, Seen]]:
@@ -113,52 +114,6 @@ def _turns(f: Columns) -> Iterator[tuple[int, Seen]]:
                 feature=f.labels[d],
                 message=f"travels {travel[d, e]:.0f} rad: degrees declared as rad?",
                 fix="State the unit the recorder writes.",
-            ),
-        )
-
-
-def _spreads(f: Columns, said: Sequence[Said]) -> Iterator[tuple[int, Seen]]:
-    """Episodes whose spread differs from their fellows' by the factor of a known unit."""
-    for robot in dict.fromkeys(said[int(e)].robot for e in f.index):
-        among = np.array([said[int(e)].robot == robot for e in f.index])
-        if among.sum() < 3:
-            continue
-        if f.unit in _UNITLESS - {"raw"}:
-            continue
-        if not _is_wrapped(f).any():  # spreads of a wrapped count say nothing
-            yield from _odd_spreads(f, np.flatnonzero(among))
-
-
-def _odd_spreads(f: Columns, among: np.ndarray) -> Iterator[tuple[int, Seen]]:
-    size = np.maximum(np.abs(f.high), np.abs(f.low))[:, among].astype(float)
-    sd = f.sd[:, among].astype(float)
-    moving = sd > 1e-9
-    with np.errstate(divide="ignore"):
-        logs = np.where(moving, np.log(sd), np.nan)
-    if not np.isfinite(logs).any():
-        return
-    level = middle(logs - middle(logs, axis=1)[:, None], axis=0)
-    # of two groups as large, the one with the larger numbers is in the smaller unit
-    odd, centre = odd_ones(level, 1.2, worse=lambda v: v)
-    for e in np.flatnonzero(odd):
-        factor = float(np.exp(level[e] - centre))
-        typical = np.exp(middle(logs[:, ~odd], axis=1)) if (~odd).any() else sd[:, e]
-        named = ratio(sd[:, e], np.nan_to_num(typical)).shared
-        wide = factor > _FELLOWS
-        if named.name in ("", "same unit", "no known factor"):
-            continue
-        if not (wide or factor < 1 / _FELLOWS) or not size[:, e].any():
-            continue
-        yield (
-            int(f.index[among[e]]),
-            Seen(
-                code="unit_mismatch",
-                # a far narrower spread may be an attempt that hardly moved
-                severity="error" if wide else "warning",
-                feature=f.key,
-                message=f"spreads {factor:.3g} times as wide as in the other episodes: "
-                f"{named.name}",
-                fix="Convert this episode." if wide else "In another unit, or hardly moved?",
             ),
         )
 
@@ -182,37 +137,6 @@ def _units(summary: Summary) -> Iterator[tuple[int, Seen]]:
                     feature=key,
                     message=f"declared in {' and '.join(units)} by different episodes",
                     fix="Convert all to one unit.",
-                ),
-            )
-
-
-_JUMP = 6.0
-"""How many times the usual largest change of a column a jump is."""
-
-
-def _jumps(f: Columns) -> Iterator[tuple[int, Seen]]:
-    """A command that leaps once, in a column that otherwise moves smoothly."""
-    if not f.key.startswith("action") or len(f.index) < 3:
-        return
-    hands = set(grippers(f.columns))
-    usual = np.median(f.jump, axis=1)
-    span = f.span
-    for d in range(len(f.columns)):
-        if d in hands or usual[d] <= 0 or usual[d] > 0.3 * span[d]:
-            continue
-        leaps = (f.jump[d] > _JUMP * usual[d]) & (f.jump[d] > 0.15 * span[d])
-        # one leap among smooth frames, not an episode in another unit
-        leaps &= f.jump[d] > 6 * f.step[d] * np.sqrt(np.maximum(f.length - 1, 1)) / 8
-        for e in np.flatnonzero(leaps):
-            yield (
-                int(f.index[e]),
-                Seen(
-                    code="action_jump",
-                    severity="warning",
-                    feature=f.labels[d],
-                    message=f"leaps by {f.jump[d, e]:.4g} into row {f.jump_row[d, e]}; "
-                    f"{usual[d]:.4g} is the largest change in a usual episode",
-                    fix="Lost commands, a wrapped angle or a takeover: look at the row.",
                 ),
             )
 
