@@ -42,6 +42,7 @@ class Videos:
         """
         self.info, self._lengths = info, lengths
         self._tables: dict[str, np.ndarray] = {}
+        self._paths: dict[tuple[str, int, int], Path] = {}
         self.keys = tuple(k for k, p in info.cameras.items() if p.kind == "video")
 
     def clip(self, key: str, episode: int) -> Clip:
@@ -58,7 +59,10 @@ class Videos:
         chunk, file, start = (row[n] for n in self._names(key))
         if not (np.isfinite(start) and 0 <= start < 1e9):
             raise InputError(f"{self.info.path}, episode {episode}: {key} starts at {start} s.")
-        path = video_file(self.info, key, int(chunk), int(file))
+        where = (key, int(chunk), int(file))
+        path = self._paths.get(where)
+        if path is None:  # a file holds many episodes
+            path = self._paths[where] = video_file(self.info, *where)
         return Clip(path, round(float(start) * self.info.fps), length)
 
     def _table(self, key: str) -> np.ndarray:

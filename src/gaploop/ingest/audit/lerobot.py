@@ -107,20 +107,20 @@ def _files(found: Tables) -> Iterator[Finding]:
     known = {f.path.resolve(): f for f in found.footers}
     wrong: list[int] = []
     missing: list[int] = []
-    for place in found.places:
+    pairs = found.places[["data/chunk_index", "data/file_index"]]
+    for pair in np.unique(pairs):  # paths are looked up a file, not an episode
+        members = found.places["episode_index"][pairs == pair].tolist()
         try:
-            path = layout.data_file(
-                found.info, int(place["data/chunk_index"]), int(place["data/file_index"])
-            )
+            path = layout.data_file(found.info, *(int(x) for x in pair.item()))
         except InputError:
-            wrong.append(int(place["episode_index"]))
+            wrong += members
             continue
         footer = known.get(path.resolve())
-        if footer is None:
-            if not path.is_file():
-                missing.append(int(place["episode_index"]))
-        elif not footer.holds(int(place["episode_index"])):
-            wrong.append(int(place["episode_index"]))
+        if footer is not None:
+            wrong += [e for e in members if not footer.holds(e)]
+        elif not path.is_file():
+            missing += members
+    wrong, missing = sorted(wrong), sorted(missing)
     if wrong:
         yield _finding(
             "file_index", "error",
