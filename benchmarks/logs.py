@@ -9,11 +9,11 @@ is not set, their columns say so; nothing of ours depends on them.
 from types import ModuleType
 from typing import Any
 
-from benchmarks import _logs_contracts, _logs_cost, _logs_ros
+from benchmarks import _logs_contracts, _logs_cost, _logs_defects, _logs_ros
 from benchmarks.harness import Cell, Result
 
 PARTS: dict[str, ModuleType] = {
-    "contracts": _logs_contracts, "cost": _logs_cost, "ros": _logs_ros,
+    "defects": _logs_defects, "contracts": _logs_contracts, "cost": _logs_cost, "ros": _logs_ros,
 }  # fmt: skip
 
 
