@@ -21,7 +21,7 @@ PEERS = {
     "robot-report-card 0.1.0": ("robot-report-card", "score"),
     "robovet 0.2.2": ("robovet", "doctor"),
     "rdq 0.3.4": ("rdq", "check"),
-    "lerobot-doctor 0.2.0": ("lerobot-doctor",),
+    "lerobot-doctor 0.2.0": ("lerobot-doctor", "check"),
 }
 """Name and version to the command before the path; the fastest of the field in our notes."""
 
