@@ -30,7 +30,8 @@ def load_tasks(info: DatasetInfo) -> dict[int, str]:
     if info.version == layout.OLD or (old.is_file() and not path.is_file()):
         return datasets_v21.load_tasks(old)
     with reading(path):
-        table = pq.read_table(path, use_threads=False)
+        # of read_table half of pyarrow would be loaded
+        table = pq.ParquetFile(path).read(use_threads=False)
         texts = [
             f.name
             for f in table.schema

@@ -19,6 +19,8 @@ _LEAST = 12
 _HABIT = 1 / 3
 """Share of episodes with a twin from which repeating a reference is what the set does."""
 _KEYS = 8
+_FEW = 1500
+"""Episodes that are compared pair by pair."""
 
 
 class Alike(Watcher):
@@ -90,8 +92,6 @@ def _sketch(stream: Stream, stride: int, ends: bool) -> np.ndarray:
 
 def _twins(table: np.ndarray, samples: np.ndarray) -> Iterator[tuple[int, int]]:
     """(earlier, later) places of episodes whose readings agree."""
-    from scipy.spatial import KDTree
-
     _n, _, d = table.shape
     fit = np.flatnonzero(np.isfinite(table[:, _LEAST - 1]).all(axis=1))
     if len(fit) < 2:
@@ -99,8 +99,7 @@ def _twins(table: np.ndarray, samples: np.ndarray) -> Iterator[tuple[int, int]]:
     early = table[fit, :_LEAST].reshape(len(fit), -1).astype(float)
     # the readings in which episodes differ most tell them apart fastest
     keys = np.argsort(-early.std(axis=0), kind="stable")[:: max(1, d // 2)][:_KEYS]
-    pairs = KDTree(early[:, keys]).query_pairs(_NEAR, p=np.inf, output_type="ndarray")
-    for i, j in np.sort(pairs, axis=1):
+    for i, j in _near(early[:, keys]):
         a, b = fit[i], fit[j]
         both = np.isfinite(table[a, :, 0]) & np.isfinite(table[b, :, 0])
         one, other = table[a, both], table[b, both]
@@ -109,3 +108,16 @@ def _twins(table: np.ndarray, samples: np.ndarray) -> Iterator[tuple[int, int]]:
         apart = np.abs(one - other)
         if covered and moved and apart.max() < _NEAR and apart.mean() < _TYPICAL:
             yield int(a), int(b)
+
+
+def _near(x: np.ndarray) -> np.ndarray:
+    """(P, 2) pairs i < j of rows within `_NEAR` of one another in every column."""
+    if len(x) <= _FEW:
+        close = np.ones((len(x), len(x)), dtype=bool)
+        for column in x.T:
+            close &= np.abs(column[:, None] - column[None, :]) <= _NEAR
+        return np.argwhere(np.triu(close, 1))
+    from scipy.spatial import KDTree  # takes a while to load
+
+    pairs = KDTree(x).query_pairs(_NEAR, p=np.inf, output_type="ndarray")
+    return np.sort(pairs, axis=1)
