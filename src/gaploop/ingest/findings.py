@@ -39,7 +39,7 @@ class Finding:
 
     code: str
     severity: Severity
-    episodes: tuple[str, ...] | tuple[int, ...]
+    episodes: tuple[str | int, ...]
     """The episodes it was seen in: ids from `screen`, indices from 0 from `check`. Empty
     where it concerns the set as a whole."""
     feature: str

@@ -55,9 +55,7 @@ def _signs(f: Following, swapped: set[int]) -> Iterator[tuple[int, Seen]]:
     """A reading that mirrors its command."""
     # held by an obstacle a joint creeps in whatever direction it can
     mirrored = (f.correlation < _MIRRORS) & (np.abs(f.gain) > 0.3)
-    # slow motion the other way, seen long after, is no mirror of what was sent
-    frames = f.lag / f.period
-    mirrored &= ~(np.abs(frames - middle(frames)) > _ELSEWHERE)
+    mirrored &= ~_chance(f)
     mirrored[list(f.gripper)] = f.correlation[list(f.gripper)] < -0.5
     for p, k in zip(*np.nonzero(mirrored), strict=True):
         e = int(f.index[k])
@@ -83,6 +81,12 @@ def _signs(f: Following, swapped: set[int]) -> Iterator[tuple[int, Seen]]:
         )
 
 
+def _chance(f: Following) -> np.ndarray:
+    """(E,) likeness far from the usual lag: motion long after answers nothing that was sent."""
+    frames = f.lag / f.period
+    return np.abs(frames - middle(frames)) > _ELSEWHERE
+
+
 def _scales(f: Following) -> Iterator[tuple[int, Seen]]:
     """A reading in another unit than its command.
 
@@ -93,7 +97,7 @@ def _scales(f: Following) -> Iterator[tuple[int, Seen]]:
     arms = [p for p in range(len(f.labels)) if p not in f.gripper]
     for p in arms:
         gain = np.abs(f.gain[p])
-        sure = np.abs(f.correlation[p]) > _FOLLOWS
+        sure = (np.abs(f.correlation[p]) > _FOLLOWS) & ~_chance(f)
         with np.errstate(divide="ignore"):
             logs = np.where(sure, np.log(gain), np.nan)
         # of two groups as large the one that goes where it is sent is right
